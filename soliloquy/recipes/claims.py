@@ -168,4 +168,6 @@ def _written(text: str) -> Sequence[WrittenQuantity]:
 def _may_be(written: WrittenQuantity, claim: Claim) -> bool:
     """Whether the units of a number and of a claim do not exclude each other."""
     stated = unit(claim.unit)
-    return written.unit is None or not stated.measure or stated.kind == written.unit.kind
+    # "6 litres each minute" are 6 L/min.
+    kinds = (stated.kind, unit(stated.measure.partition("/")[0]).kind)
+    return written.unit is None or not stated.measure or written.unit.kind in kinds

@@ -1,6 +1,6 @@
 """Reads what messages claim whose speakers do not say so: those of people, and dialogues that others recorded."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from copy import deepcopy
 
@@ -9,7 +9,7 @@ from soliloquy.recipes.claims import claims_of, is_in, quantities_asked
 from soliloquy.recipes.scripted.parsed_prompt import problem_record
 from soliloquy.recipes.templates import Templates, one_line, transcript
 from soliloquy.runtime.answers import Unreadable
-from soliloquy.runtime.ask import Ask, Unusable
+from soliloquy.runtime.ask import Ask, Prompt, Unusable
 from soliloquy.runtime.model import Model
 from soliloquy.truth.number_format import format_value
 from soliloquy.v1.conversation_pb2 import (
@@ -17,6 +17,7 @@ from soliloquy.v1.conversation_pb2 import (
     CLAIM_READER_PATTERNS,
     Claim,
     Conversation,
+    Problem,
     StudentReply,
     Turn,
     TutorReply,
@@ -36,25 +37,12 @@ def message_reader(templates: Templates) -> Reader:
     """
 
     async def read(conversation: Conversation, ask: Ask) -> None:
-        *earlier, turn = conversation.turns
-        before = earlier[-_BEFORE:]
-        if turn.student.text and not turn.student.claims_by:
-            await _read("student", turn.student, before, conversation, ask)
-        if turn.tutor.text and not turn.tutor.claims_by:
-            await _read("tutor", turn.tutor, [*before, Turn(student=turn.student)], conversation, ask)
+        turn = conversation.turns[-1]
+        for said in _unread(turn):
+            await _read(said, reading(templates, conversation, turn, said), conversation.problem, ask)
 
-    async def _read(
-        speaker: str, said: StudentReply | TutorReply, before: Sequence[Turn], conversation: Conversation, ask: Ask
-    ) -> None:
-        problem, made = conversation.problem, list[Claim]()
-        prompt = templates.of(conversation.run.prompts).prompt(
-            ROLE,
-            question=problem.question,
-            quantities=quantities_asked(problem),
-            conversation=transcript(before),
-            speaker=speaker,
-            message=one_line(said.text),
-        )
+    async def _read(said: StudentReply | TutorReply, prompt: Prompt, problem: Problem, ask: Ask) -> None:
+        made: list[Claim] = []
 
         def check(answer: ClaimsRead) -> None:
             found = claims_of(StudentMessage(Message=said.text, Claims=answer.claims), problem)
@@ -73,17 +61,41 @@ def message_reader(templates: Templates) -> Reader:
     return read
 
 
+def _unread(turn: Turn) -> list[StudentReply | TutorReply]:
+    return [said for said in (turn.student, turn.tutor) if said.text and not said.claims_by]
+
+
+def reading(templates: Templates, conversation: Conversation, turn: Turn, said: StudentReply | TutorReply) -> Prompt:
+    """Asks what a message of a turn claims."""
+    is_tutor = isinstance(said, TutorReply)
+    before = conversation.turns[max(0, turn.number - 1 - _BEFORE) : turn.number - 1]
+    return templates.of(conversation.run.prompts).prompt(
+        ROLE,
+        question=conversation.problem.question,
+        quantities=quantities_asked(conversation.problem),
+        conversation=transcript([*before, Turn(student=turn.student)] if is_tutor else before),
+        speaker="tutor" if is_tutor else "student",
+        message=one_line(said.text),
+    )
+
+
+def readings(templates: Templates, conversation: Conversation, turn: Turn) -> list[tuple[int, Prompt]]:
+    """Returns the prompt that asked what the student's message of a turn claims, with the turn; none if nobody did."""
+    is_read = any(call.role == ROLE for call in turn.calls)
+    return [(turn.number, reading(templates, conversation, turn, turn.student))] if is_read else []
+
+
 async def with_claims(conversation: Conversation, read: Reader | None, model: Model) -> Conversation:
     """Returns a conversation with what the messages of its last turn claim, if they answer anybody."""
     turn = conversation.turns[-1]
     # Nobody claims anything before a tutor has spoken.
     is_answer = turn.HasField("tutor") or any(earlier.HasField("tutor") for earlier in conversation.turns[:-1])
-    if read is None or not is_answer:
+    if read is None or not is_answer or not _unread(turn):
         return conversation
     done = deepcopy(conversation)
     origin = (conversation.run.seed, conversation.id, len(done.turns), ROLE)
-    problem = problem_record(conversation.problem)
-    ask = Ask(model=model, role=ROLE, origin=origin, draw_key=conversation.id, problem=problem)
+    record = problem_record(conversation.problem)
+    ask = Ask(model=model, role=ROLE, origin=origin, draw_key=conversation.id, problem=record)
     await read(done, ask)
     done.turns[-1].calls.extend(ask.calls)
     return done

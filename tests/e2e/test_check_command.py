@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 
 from soliloquy.client import Dataset
+from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.v1.conversation_pb2 import Conversation, Evaluation
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from tests.datasets import accepted_rows, written
+from tests.e2e.hosted import model_service
 from tests.e2e.runs import SOLILOQUY, said
 
 CONVERSATIONS = 12
@@ -83,6 +86,41 @@ def test_a_wrong_verdict_is_named_although_the_record_agrees_with_itself(referen
     result = check(bent(reference, tmp_path, praise))
     assert result.returncode == 1
     assert "verdict: turn" in result.stdout
+
+
+class Reader:
+    """Reads the last number of a student's message as its answer, and nothing in a tutor's."""
+
+    def __init__(self, symbol: str) -> None:
+        self._symbol = symbol
+
+    async def generate(self, request: GenerateRequest) -> Completion:
+        assert request.role == "reader"
+        _, _, message = request.messages[-1].text.partition('<message by="student">')
+        found = [*numbers_in_digits(message.partition("</message>")[0])][-1:]
+        claims = [{"Quantity": self._symbol, "Value": f"{one.value:.12g}", "Unit": ""} for one in found]
+        return Completion(text=json.dumps({"Claims": claims}), model="reader", engine="test")
+
+
+def test_a_model_reads_what_patterns_leave_open(reference: Path, tmp_path: Path) -> None:
+    symbol = ""
+
+    def puzzle(conversation: Conversation) -> None:
+        nonlocal symbol
+        answered = next(turn for turn in conversation.turns if turn.student.claims)
+        [claim] = answered.student.claims
+        symbol = claim.quantity
+        answered.student.text = f"{claim.value:.4g}, no wait, what do I know, sooner {3 * claim.value:.4g} perhaps"
+        answered.student.ClearField("claims")
+        answered.student.ClearField("claims_by")
+        answered.tutor.evaluation = Evaluation.EVALUATION_CORRECT
+
+    folder = bent(reference, tmp_path, puzzle)
+    assert "verdict: turn" not in check(folder).stdout
+    with model_service(Reader(symbol)) as address:
+        read = check(folder, "--model", "ray", "--model-address", address)
+    assert "verdict: turn" in read.stdout, read.stderr
+    assert read.returncode == 1
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from soliloquy.recipes.mathdial.confusion import confusion_of, numbered
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, Confusion, ConversationLabels, StudentLabels
 from soliloquy.recipes.mathdial.moves import TABLES, intent_name, move_name
 from soliloquy.recipes.prompt_checks import ANY
+from soliloquy.recipes.reader import readings
 from soliloquy.recipes.templates import Templates, Texts, fill, persona_in, transcript
 from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import Conversation, Problem, Turn
@@ -142,6 +143,7 @@ def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
             before = conversation.turns[: turn.number - 1]
             belief = StudentLabels.FromString(turn.student.labels).belief
             given.append((turn.number, student(conversation, before, belief)))
+        given += readings(TEMPLATES, conversation, turn)
         given += [(turn.number, prompt) for prompt in prompts]
     return given
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from soliloquy.recipes import claims, tutors
 from soliloquy.recipes.codegen import has_run, output, program_prompts
 from soliloquy.recipes.codes import word_of
+from soliloquy.recipes.reader import readings
 from soliloquy.recipes.scaffold import plan_prompting
 from soliloquy.recipes.scaffold.learner import is_later, stance_of
 from soliloquy.recipes.scaffold.memory import current_question, misfits, questions, solved_before, sub_question
@@ -126,10 +127,13 @@ def conversation_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]
     return (
         planned
         + [
-            (turn.number, prompt)
+            asked
             for turn in conversation.turns
             for tried, answered in _tries(turn)
-            for prompt in _try_prompts(conversation, tried, answered=answered)
+            for asked in (
+                *readings(TEMPLATES, conversation, turn),
+                *((turn.number, prompt) for prompt in _try_prompts(conversation, tried, answered=answered)),
+            )
         ]
         + [
             (turn.number, judging(conversation))

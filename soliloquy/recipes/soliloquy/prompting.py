@@ -13,6 +13,7 @@ from soliloquy.recipes.codegen import has_run, output, program_prompts
 from soliloquy.recipes.codes import INTENTS, STRATEGIES
 from soliloquy.recipes.learner.knowledge import EVIDENCE, Shares
 from soliloquy.recipes.prompt_checks import ANY, Kind
+from soliloquy.recipes.reader import readings
 from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels
 from soliloquy.recipes.soliloquy.progress import is_asked_for_reason, progress_by_turn
 from soliloquy.recipes.templates import Templates, Texts, fill, persona_in, transcript
@@ -166,6 +167,7 @@ def conversation_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]
         if not conversation.person:
             before = conversation.turns[: turn.number - 1]
             given.append((turn.number, student(conversation, before, turn.student)))
+        given += readings(TEMPLATES, conversation, turn)
         given += [(turn.number, prompt) for prompt in prompts]
     return given
 

@@ -33,6 +33,7 @@ def claim(value: object, unit: str = "", quantity: str = "W") -> dict[str, objec
         ("It is three quarters.", claim("0.75", quantity="")),
         ("W = 3600 * 50", claim("180000", "J")),
         ("1.8 × 10^5 J", claim("1.8e5", "J")),
+        ("6 litres each minute stay in it.", claim("6", "litres per minute", quantity="")),
     ],
 )
 def test_a_claim_that_the_message_makes_is_recorded(message: str, stated: dict[str, object]) -> None:

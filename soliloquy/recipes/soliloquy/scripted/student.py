@@ -54,12 +54,16 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
             parts = _behave(step, _behaviour(step, len(before), knowledge, voice, rng), before, voice, rng)
         text = rephrase(parts, rng, reading.word_limit, reading.messages(student=True))
     text = text if voice.tables.get("lower_case") else capitalize(text)
-    return message(text, _result(text, step) if kind in ("right", "wrong") else ())
+    return message(text, _result(text, step, kind) if kind in ("right", "wrong") else ())
 
 
-def _result(text: str, step: Step | None) -> Iterator[Quantity]:
-    """Yields the result that a message gives for the step."""
-    if step is not None and is_numeric(step) and (value := stated_answer(text, step)) is not None:
+def _result(text: str, step: Step | None, kind: str) -> Iterator[Quantity]:
+    """Yields the result that a message gives for the step: the right one where it is to be right."""
+    if step is None or not is_numeric(step):
+        return
+    if kind == "right":
+        yield step.result
+    elif (value := stated_answer(text, step)) is not None:
         yield Quantity(symbol=step.result.symbol, value=value)
 
 

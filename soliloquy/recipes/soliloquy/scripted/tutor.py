@@ -109,7 +109,8 @@ def written(move: Move, reading: ParsedPrompt, rng: Random) -> str:
     text = capitalize(
         rephrase(move.parts, rng, reading.word_limit, reading.messages(student=False), tutor_book(reading).style)
     )
-    told = claims_in(text, _result_told(reading)) if move.action in GIVING_ACTIONS else []
+    is_telling = move.action in GIVING_ACTIONS or move.evaluation == "b"
+    told = claims_in(text, _result_told(reading)) if is_telling else []
     fields = {
         "Thoughts of Tutorbot": book().one_of(rng, "hidden", "thoughts", move.thought, step=str(move.step)),
         "Evaluation of Student Response": move.evaluation,
