@@ -19,8 +19,7 @@ from soliloquy.truth.measured_values import (
     is_another_quantity,
     restates_share,
 )
-from soliloquy.truth.written_arithmetic import ROUGHLY, is_restated, may_calculate, tokens_of
-from soliloquy.truth.written_numbers import Written
+from soliloquy.truth.written_arithmetic import ROUGHLY, Written, is_restated, may_calculate, tokens_of
 
 # "divide 4 by 1/8 to get 32"
 _ORDER = re.compile(r"divid|multipl|subtract|add|tak", re.IGNORECASE)

@@ -12,8 +12,7 @@ from soliloquy.truth.constants import constants_of, units_in
 from soliloquy.truth.measured_values import MONEY, Measured, agree, combined, measured_number, stated_value
 from soliloquy.truth.numbers import numbers_in
 from soliloquy.truth.unit_table import Unit
-from soliloquy.truth.written_arithmetic import tokens_of
-from soliloquy.truth.written_numbers import Written
+from soliloquy.truth.written_arithmetic import Written, tokens_of
 
 _DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _LARGEST_PART = 12

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from soliloquy.truth.arithmetic_policy import CUT, EXACT, ROUNDED
 from soliloquy.truth.unit_table import Unit, powers_of
-from soliloquy.truth.written_numbers import PERCENT, Written
+from soliloquy.truth.written_arithmetic import PERCENT, Written
 
 # Lengths and times are counted in everyday problems; whoever writes of forces writes their units out.
 _LENGTH = frozenset(["m"])

@@ -10,8 +10,7 @@ from soliloquy.truth.arithmetic_parser import Reading, readings
 from soliloquy.truth.arithmetic_policy import EXACT, MOST_TOKENS, SOLUTION, WORDS
 from soliloquy.truth.arithmetic_words import without_words
 from soliloquy.truth.measured_values import Unworkable, agree, is_rounded
-from soliloquy.truth.written_arithmetic import ROUGHLY, may_calculate, tokens_of
-from soliloquy.truth.written_numbers import Written
+from soliloquy.truth.written_arithmetic import ROUGHLY, Written, may_calculate, tokens_of
 
 _SIGNS = frozenset(["=", *ROUGHLY])
 
