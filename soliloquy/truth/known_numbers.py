@@ -159,7 +159,7 @@ def _constants_of(text: str) -> dict[float, Unit | None]:
             found.setdefault(float(f"{one.factor / other.factor:.12g}"), other.times(one, -1))
     for _, values, near, own in _TABLE:
         if re.search(near, text, re.IGNORECASE | re.DOTALL):
-            found = dict.fromkeys(map(float, values), unit(own) if own else None) | found
+            found = {**dict.fromkeys(map(float, values), unit(own) if own else None), **found}
     return found
 
 
