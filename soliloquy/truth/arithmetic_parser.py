@@ -18,7 +18,7 @@ from soliloquy.truth.measured_values import (
     raised,
 )
 from soliloquy.truth.unit_table import Unit
-from soliloquy.truth.written_numbers import PERCENT, Written
+from soliloquy.truth.written_arithmetic import PERCENT, Written
 
 # The second meaning of what a text leaves open: "sin 30" in radians, "50 + 20%" as 50.2, "2\\frac{1}{3}" as a product
 # and "3/4 h" as a quotient, "2 dozen" as two of something.

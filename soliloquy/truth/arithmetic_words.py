@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from soliloquy.truth.arithmetic_policy import MOST_NOUNS, MOST_TOKENS, SHORTEST_NOUN, WORDS
-from soliloquy.truth.written_numbers import Written
+from soliloquy.truth.written_arithmetic import Written
 
 
 def without_words(tokens: Sequence[Written]) -> list[Written]:

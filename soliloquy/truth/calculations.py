@@ -19,8 +19,7 @@ from soliloquy.truth.measured_values import (
     is_another_quantity,
     restates_share,
 )
-from soliloquy.truth.written_arithmetic import ROUGHLY, is_restated, may_calculate, tokens_of
-from soliloquy.truth.written_numbers import Written
+from soliloquy.truth.written_arithmetic import ROUGHLY, Written, is_restated, may_calculate, tokens_of
 
 # "divide 4 by 1/8 to get 32"
 _ORDER = re.compile(r"divid|multipl|subtract|add|tak", re.IGNORECASE)
@@ -58,7 +57,7 @@ def calculations_of(text: str) -> Sequence[Calculation]:
 def results_in(text: str) -> Iterator[float]:
     """Yields what each written calculation may come to, also where the text does not say it."""
     for tokens in lines_of(text):
-        for part in _parted(tokens)[0]:
+        for part in sides_of(tokens)[0]:
             for start, _ in _starts(part[:MOST_TOKENS], goes_on=True):
                 found = readings(part[start:MOST_TOKENS])
                 yield from (one.term.value.number for one in found if one.operations)
@@ -76,7 +75,7 @@ def lines_of(text: str) -> Iterator[Sequence[Written]]:
     yield tokens
 
 
-def _parted(tokens: Sequence[Written]) -> tuple[list[list[Written]], list[Written]]:
+def sides_of(tokens: Sequence[Written]) -> tuple[list[list[Written]], list[Written]]:
     """Returns the sides of a chain, and the signs between them."""
     parts: list[list[Written]] = [[]]
     signs: list[Written] = []
@@ -90,7 +89,7 @@ def _parted(tokens: Sequence[Written]) -> tuple[list[list[Written]], list[Writte
 
 
 def _links(tokens: Sequence[Written], text: str) -> Iterator[Calculation]:
-    parts, signs = _parted(tokens)
+    parts, signs = sides_of(tokens)
     for number, (left, right) in enumerate(pairwise(parts)):
         sign = signs[number].text
         if len(left) > MOST_TOKENS:

@@ -2,19 +2,25 @@
 
 import math
 import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations, pairwise
+from functools import lru_cache
+from itertools import combinations, pairwise, permutations
+from pathlib import Path
 from typing import Literal, NamedTuple
 
-from soliloquy.truth.constants import constants_of, units_in
 from soliloquy.truth.measured_values import MONEY, Measured, agree, combined, measured_number, stated_value
 from soliloquy.truth.numbers import numbers_in
-from soliloquy.truth.unit_table import Unit
-from soliloquy.truth.written_arithmetic import tokens_of
-from soliloquy.truth.written_numbers import Written
+from soliloquy.truth.unit_table import Unit, named
+from soliloquy.truth.units import unit, unit_after
+from soliloquy.truth.written_arithmetic import Written, tokens_of
 
+_NAME = re.compile(r"[a-z_]+", re.IGNORECASE)
+# "per hour", "km into m", "each day"; a longer word is a unit by itself.
+_UNIT_WORD = re.compile(r"\b(?:(?:per|in|into|to|of)\s|/)?(?=[^\W\d_]{3}|(?<=[\s/])[^\W\d_])|(?<=\\text\{)|(?<=rm\{)")
+_TABLE = tomllib.loads(Path(__file__).with_name("constants.toml").read_text("utf-8"))["constants"]
 _DIGITS = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _LARGEST_PART = 12
 _MOST_PARTS = 30
@@ -33,8 +39,8 @@ class KnownNumbers:
     def __init__(self, question: str, solution: str = "") -> None:
         text = f"{question}\n{solution}"
         self._entries: dict[tuple[float, str], tuple[Measured, Source]] = {}
-        self._constants = constants_of(text)
-        self._units = units_in(text)
+        self._constants = _constants_of(text)
+        self._units = _units_in(text)
         tokens = tokens_of(question)
         for token in (*(one for one in tokens if one.kind == "number"), *mixed_quantities(tokens)):
             self.learn(token, "question")
@@ -103,8 +109,8 @@ class KnownNumbers:
         return {source.value: None for _, source in self._entries.values() if source.kind == "question"}
 
     def _constant(self, number: float) -> list[Source]:
-        constant = self._constants.get(abs(number))
-        return [Source("constant", number, constant.unit)] if constant else []
+        is_constant = abs(number) in self._constants
+        return [Source("constant", number, self._constants[abs(number)])] if is_constant else []
 
     def _add(self, value: Measured, source: Source) -> None:
         key = (value.number, value.measure)
@@ -141,3 +147,32 @@ def _forms(token: Written, value: Measured, units: list[Unit]) -> Iterator[tuple
         if math.isclose(part, share, rel_tol=1e-3):
             parts = (part.numerator, part.denominator, part.denominator - part.numerator)
             yield from ((float(number), None) for number in parts)
+
+
+@lru_cache(256)
+def _constants_of(text: str) -> dict[float, Unit | None]:
+    """Returns the constants that have a role in a problem with their units; the first role of a value counts."""
+    found: dict[float, Unit | None] = {}
+    for one, other in permutations(_units_in(text), 2):
+        if one.kind == other.kind and one.factor != other.factor and one.kind != "dimensionless":
+            # How many of one unit are in another: 60 minutes in an hour, 3.6 km/h in 1 m/s.
+            found.setdefault(float(f"{one.factor / other.factor:.12g}"), other.times(one, -1))
+    for _, values, near, own in _TABLE:
+        if re.search(near, text, re.IGNORECASE | re.DOTALL):
+            found = {**dict.fromkeys(map(float, values), unit(own) if own else None), **found}
+    return found
+
+
+@lru_cache(256)
+def _units_in(text: str) -> list[Unit]:
+    """Returns the units of a text, each once, and the parts of compound ones."""
+    found: dict[str, Unit] = {}
+    numbers = (token.unit for token in tokens_of(text) if token.unit)
+    words = (unit_after(text, match.end())[0] for match in _UNIT_WORD.finditer(text))
+    for own in (*numbers, *words):
+        for one in (own, own and own.otherwise):
+            if one and one.measure:
+                found.setdefault(one.measure, one)
+                parts = map(named, _NAME.findall(one.measure))
+                found |= {part.measure: part for part in parts if part.measure not in found}
+    return [one for one in found.values() if not one.offset]

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from soliloquy.truth.arithmetic_policy import CUT, EXACT, ROUNDED
 from soliloquy.truth.unit_table import Unit, powers_of
-from soliloquy.truth.written_numbers import PERCENT, Written
+from soliloquy.truth.written_arithmetic import PERCENT, Written
 
 # Lengths and times are counted in everyday problems; whoever writes of forces writes their units out.
 _LENGTH = frozenset(["m"])
@@ -44,23 +44,19 @@ class Measured:
 
 
 def measured(number: float, unit: Unit | None, place: float, coarse: float, *, rounded: bool) -> Measured:
-    slack = place / 2 if rounded else 0.0
-    if unit is None or not unit.measure:
-        return Measured(number, number, {}, place=place, coarse=coarse, slack=slack)
-    powers = {} if unit.kind == "dimensionless" else powers_of(unit.kind)
-    # Differences of temperatures are not converted as temperatures are.
-    si = None if unit.offset else unit.in_base(number)
+    known = unit if unit and unit.measure else None
     return Measured(
         number,
-        si,
-        powers,
-        has_unit=True,
-        closed=True,
-        measure=unit.measure,
-        percent=unit.measure == PERCENT.measure,
+        # Differences of temperatures are not converted as temperatures are.
+        None if known and known.offset else known.in_base(number) if known else number,
+        powers_of(known.kind) if known else {},
+        has_unit=known is not None,
+        closed=known is not None,
+        measure=known.measure if known else "",
+        percent=known is not None and known.measure == PERCENT.measure,
         place=place,
         coarse=coarse,
-        slack=slack,
+        slack=place / 2 if rounded else 0.0,
     )
 
 
@@ -109,10 +105,10 @@ def negative(value: Measured) -> Measured:
 
 
 def added(one: Measured, other: Measured, sign: int) -> Measured:
-    known = are_alike(one, other) and one.si is not None and other.si is not None
+    are_alike = one.has_unit == other.has_unit and one.powers == other.powers
     return Measured(
         one.number + sign * other.number,
-        one.si + sign * other.si if known and one.si is not None and other.si is not None else None,
+        one.si + sign * other.si if are_alike and one.si is not None and other.si is not None else None,
         one.powers,
         has_unit=one.has_unit or other.has_unit,
         closed=one.closed and other.closed,
@@ -185,10 +181,6 @@ def converts(one: Measured, other: Measured) -> bool:
     if not (one.closed and other.closed and one.si and one.powers == other.powers):
         return False
     return one.measure != other.measure or one.si == other.si
-
-
-def are_alike(one: Measured, other: Measured) -> bool:
-    return one.has_unit == other.has_unit and one.powers == other.powers
 
 
 def restates_share(one: Measured, other: Measured) -> bool:

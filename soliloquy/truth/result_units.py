@@ -11,7 +11,7 @@ from soliloquy.truth.arithmetic_policy import ASKING, COUNTS
 from soliloquy.truth.measured_values import MONEY, Measured, agree, measured_number
 from soliloquy.truth.unit_table import Unit, powers_of
 from soliloquy.truth.units import unit, unit_after
-from soliloquy.truth.written_numbers import Written
+from soliloquy.truth.written_arithmetic import Written
 
 # The units that each operand may have, by where it begins; None where it may count something.
 Options = Mapping[int, Sequence[Unit | None]]

@@ -24,8 +24,7 @@ from soliloquy.truth.number_format import format_number
 from soliloquy.truth.result_units import asked_kinds, asks_several, contradicts, is_another, result_in_units
 from soliloquy.truth.unit_table import Unit
 from soliloquy.truth.unknowns import comparisons_in
-from soliloquy.truth.written_arithmetic import ROUGHLY, tokens_of
-from soliloquy.truth.written_numbers import Written
+from soliloquy.truth.written_arithmetic import ROUGHLY, Written, tokens_of
 from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_PROSE, Problem
 
 # The characters before and behind an open number that are shown with it.

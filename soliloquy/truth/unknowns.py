@@ -9,9 +9,9 @@ from functools import cached_property
 from soliloquy.truth.arithmetic_parser import Reading, readings
 from soliloquy.truth.arithmetic_policy import EXACT, MOST_TOKENS, SOLUTION, WORDS
 from soliloquy.truth.arithmetic_words import without_words
+from soliloquy.truth.calculations import sides_of
 from soliloquy.truth.measured_values import Unworkable, agree, is_rounded
-from soliloquy.truth.written_arithmetic import ROUGHLY, may_calculate, tokens_of
-from soliloquy.truth.written_numbers import Written
+from soliloquy.truth.written_arithmetic import ROUGHLY, Written, may_calculate, tokens_of
 
 _SIGNS = frozenset(["=", *ROUGHLY])
 
@@ -120,12 +120,7 @@ def _equation(clause: Sequence[Written], text: str, word: str) -> Equation | Non
     if first.kind == "operator" and (word != "" or first.end < second.start):
         # A dash.
         return None
-    sides: list[list[Written]] = [[]]
-    for token in clause:
-        if token.kind == "equals":
-            sides.append([])
-        else:
-            sides[-1].append(token)
+    sides, _ = sides_of(clause)
     names = [{token.text for token in side if token.kind == "word"} for side in sides]
     named = [(next(iter(own)), side) for own, side in zip(names, sides, strict=True) if len(own) == 1]
     if len({symbol for symbol, _ in named}) != 1 or not sides[0]:

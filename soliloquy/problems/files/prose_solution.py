@@ -7,13 +7,14 @@ from keyword import iskeyword
 from soliloquy.problems.files.file_steps import file_step
 from soliloquy.problems.files.stated_results import Stated, lists_values, stated_result
 from soliloquy.problems.files.step_questions import ask_differently
-from soliloquy.problems.mistakes.rewrites import FACTORS
 from soliloquy.texts.plurals import is_plural
 from soliloquy.truth.calculations import Calculation, calculations_of
 from soliloquy.truth.expressions import BadExpression, Expression, Unworkable, parse_expression
 from soliloquy.truth.number_format import is_workable
 from soliloquy.truth.number_meanings import MAGNITUDES
+from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.truth.quantities import quantities_in
+from soliloquy.truth.quantity_grammar import Quantity, parse
 from soliloquy.truth.units import unit
 from soliloquy.v1 import conversation_pb2 as pb
 
@@ -26,14 +27,8 @@ _SHORT, _SHORT_LIST = 20, 8
 ROUNDING = 0.01
 
 SAME_SIGN = str.maketrans({"−": "-", "–": "-", "×": "*", "·": "*", "∙": "*", "⋅": "*", "÷": "/", "≈": "=", "½": "0.5"})
-NUMBER = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][+-]?\d+)?"
-# "m/s^2", "kg*m/s", "N", "°C"; no spaces around the sign, so that "50 kg * 10" remains a product.
-UNIT_WORD = r"[^\W\d_]+|[°%Ω]\w?"
-UNIT_POWER = rf"(?:{UNIT_WORD})(?:\^-?\d+|[²³⁻¹]+|\d)?"
-UNIT = rf"{UNIT_POWER}(?:[*/](?:\({UNIT_POWER}(?:[*/]{UNIT_POWER})*\)|{UNIT_POWER}))*"
-STATED = re.compile(rf"\s*\$?\s*(?P<value>-?{NUMBER})\s?(?P<unit>{UNIT})?(?P<rest>.*)", re.DOTALL)
-# A number outside names, ordinals and step numbers.
-LOOSE_NUMBER = re.compile(rf"(?<![\w.])(?<!step )(?<!Step )-?{NUMBER}(?!\.?\d)(?!st\b|nd\b|rd\b|th\b)")
+# A thing that is counted, at the end of its sentence: "31 together" and "30 remain" count none.
+THING = re.compile(r"\s?([^\W\d_]+)(?!\s*\w)")
 # A number behind one of these belongs to a formula and numbers no step: "E = m v^2 / 2. Step 2) ..".
 OPERATOR = re.compile(r"[=+*/^(]\s*$")
 # Continues a formula behind its first number: "2 * pi * r", "0.5 m v^2".
@@ -118,16 +113,18 @@ def _symbol_before(text: str, end: int) -> str:
 def _last_stated(parts: list[str]) -> Stated | None:
     """Returns the number behind the last equals sign, else the last number of the text."""
     found = next(filter(None, map(_stated_number, reversed(parts[1:]))), None)
-    numbers = [one for one in LOOSE_NUMBER.finditer(parts[-1]) if not OPERATOR.search(parts[-1], 0, one.start())]
-    return found or (_stated_number(parts[-1], numbers[-1].start()) if numbers else None)
+    numbers = [one for one in numbers_in_digits(parts[-1]) if not OPERATOR.search(parts[-1], 0, one.start)]
+    return found or (_stated_number(parts[-1], numbers[-1].start) if numbers else None)
 
 
 def _stated_number(text: str, position: int = 0) -> Stated | None:
     """Parses the number at a position and its unit, if it is within the range of calculations."""
-    match = STATED.match(text, position)
-    if match is None or FORMULA_GOES_ON.match(match["rest"]) or not is_workable(value := number(match["value"])):
+    at = position + len(text[position:]) - len(text[position:].lstrip())
+    found: Quantity | None = parse("quantity", text, at)
+    if found is None or found.number.spelled or FORMULA_GOES_ON.match(text, found.end):
         return None
-    return Stated(value, _unit(match), match.start())
+    value = found.number.value
+    return Stated(value, _unit(text, found), at) if is_workable(value) else None
 
 
 def unit_at(text: str, position: int) -> str:
@@ -136,25 +133,18 @@ def unit_at(text: str, position: int) -> str:
     return stated.unit if stated else ""
 
 
-def _unit(stated: re.Match[str]) -> str:
-    """Returns the word after a number if it is a known unit, or a thing at the end of the sentence."""
-    if "$" in stated[0][: stated.start("value") - stated.start()]:
+def _unit(text: str, found: Quantity) -> str:
+    """Returns the unit of a number, or the thing that it counts at the end of its sentence."""
+    if "$" in text[max(0, found.number.start - 2) : found.number.start]:
         return "$"
-    unit = (stated["unit"] or "").rstrip(".")
-    if unit.casefold() in MAGNITUDES:
-        return ""
-    closes = not re.match(r"\s*\w", stated["rest"])
-    known = any(part in FACTORS for part in re.split(r"[*/^()²³\d-]+", unit))
-    # "31 together" and "30 remain" count no such thing.
-    return _textbook(unit) if known or (closes and is_plural(unit)) else ""
+    if found.unit is not None:
+        return _textbook(text[found.number.end : found.end].strip())
+    thing = THING.match(text, found.end)
+    return thing[1] if thing and is_plural(thing[1]) and thing[1].casefold() not in MAGNITUDES else ""
 
 
 def _textbook(unit: str) -> str:
     return unit.replace("^2", "²").replace("^3", "³").replace("*", "·")
-
-
-def number(digits: str) -> float:
-    return float(digits.replace(",", ""))
 
 
 STEP_NUMBER = re.compile(

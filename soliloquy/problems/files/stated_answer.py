@@ -5,8 +5,7 @@ from contextlib import suppress
 from soliloquy.texts.plurals import is_plural
 from soliloquy.truth.measured_values import combined, measured_number
 from soliloquy.truth.units import unit
-from soliloquy.truth.written_arithmetic import tokens_of
-from soliloquy.truth.written_numbers import Written
+from soliloquy.truth.written_arithmetic import Written, tokens_of
 
 _SIGNS = ("", "%", "$", "€", "£")
 
