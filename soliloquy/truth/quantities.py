@@ -105,7 +105,7 @@ def _combine(before: WrittenQuantity, rest: WrittenQuantity, between: str) -> Wr
     if rest.value < 0 or rest.value * scale >= 1:
         return None
     value = before.value + rest.value * scale
-    return replace(before, value=value, half=rest.half * scale, digits=EXACT, end=rest.end)
+    return replace(before, value=value, half=min(rest.half, 0.5) * scale, digits=EXACT, end=rest.end)
 
 
 def _quantities(text: str, *, pronouns: bool) -> Iterator[WrittenQuantity]:

@@ -58,7 +58,7 @@ _REASON = _cue(
 )
 # The number is worked with: "I divided 57 by 3", "5 times", "groups of 10".
 _OPERAND = _cue(
-    r"\b(?:(?:add|subtract|divid|multipl|doubl|halv|split|squar)\w*|take|took|taking|us(?:ed|ing))\b"
+    r"\b(?:(?:add(?!s? up)|subtract|divid|multipl|doubl|halv|split|squar)\w*|take|took|taking|us(?:ed|ing))\b"
     r"(?:(?!\b(?:get|got|is|are|makes?|gives?|leaves|have|so|which)\b)[^,.;:=?!]){0,40}$"
     r"|[\d)]\s*(?:[x÷]|\b(?:times|plus|minus|divided by|multiplied by))\s*\(?\s*$"
     r"|\b(?:minus|plus)\s$|(?:\b(?:half|thirds?|quarters?|percent)|\d|%) of (?:(?:the|these|those|all) )?$"
@@ -73,7 +73,7 @@ _OPERAND_BEHIND = _cue(
 )
 _CONCLUDES = _cue(
     r"\b(?:so+|(?:that|which) means|therefore|thus|hence|at (?:last|the end)|in (?:all|total|the end)"
-    r"|altogether|together)\b[^\d.!?;]*$"
+    r"|altogether|together|adds? up to)\b[^\d.!?;]*$"
     r"|\b(?:leaves?|makes?|it['’]?s|that['’]?s|there (?:are|is|were|was|will be)|to get|(?:I|we) (?:get|got)"
     r"|can only|would|gives?|is it"
     r"|ends? up (?:with|at)|means|then)\b[^\d.!?;,]{0,30}$|\b(?:largest|smallest|total)(?: is| of)?:? $"
