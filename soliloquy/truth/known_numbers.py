@@ -11,6 +11,7 @@ from itertools import combinations, pairwise, permutations
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from soliloquy.truth.arithmetic_policy import COUNTS
 from soliloquy.truth.measured_values import MONEY, Measured, agree, combined, measured_number, stated_value
 from soliloquy.truth.numbers import numbers_in
 from soliloquy.truth.unit_table import Unit, named
@@ -81,7 +82,9 @@ class KnownNumbers:
         stated = [one for one in sources if one.kind != "constant"]
         found = [unit for one in stated if one.unit for unit in (one.unit, one.unit.otherwise) if unit]
         # The "°" of "25 ^\\circ C" may be cut off.
-        is_bare = any(one.unit is None or one.unit.kind == "dimensionless" or one.kind == "statement" for one in stated)
+        is_bare = token.value in COUNTS or any(
+            one.unit is None or one.unit.kind == "dimensionless" or one.kind == "statement" for one in stated
+        )
         found += [one.unit for one in self._constant(token.value) if one.unit]
         return [*([None] if is_bare or not found else []), *dict.fromkeys(found)]
 
@@ -109,8 +112,7 @@ class KnownNumbers:
         return {source.value: None for _, source in self._entries.values() if source.kind == "question"}
 
     def _constant(self, number: float) -> list[Source]:
-        is_constant = abs(number) in self._constants
-        return [Source("constant", number, self._constants[abs(number)])] if is_constant else []
+        return [Source("constant", number, own) for own in self._constants.get(abs(number), ())]
 
     def _add(self, value: Measured, source: Source) -> None:
         key = (value.number, value.measure)
@@ -150,16 +152,16 @@ def _forms(token: Written, value: Measured, units: list[Unit]) -> Iterator[tuple
 
 
 @lru_cache(256)
-def _constants_of(text: str) -> dict[float, Unit | None]:
+def _constants_of(text: str) -> dict[float, Sequence[Unit | None]]:
     """Returns the constants that have a role in a problem with their units; the first role of a value counts."""
-    found: dict[float, Unit | None] = {}
+    found: dict[float, Sequence[Unit | None]] = {}
     for one, other in permutations(_units_in(text), 2):
         if one.kind == other.kind and one.factor != other.factor and one.kind != "dimensionless":
-            # How many of one unit are in another: 60 minutes in an hour, 3.6 km/h in 1 m/s.
-            found.setdefault(float(f"{one.factor / other.factor:.12g}"), other.times(one, -1))
+            # How many of one unit are in another: 60 minutes in an hour, or an hour itself, 3.6 km/h in 1 m/s.
+            found.setdefault(float(f"{one.factor / other.factor:.12g}"), [other.times(one, -1), other])
     for _, values, near, own in _TABLE:
         if re.search(near, text, re.IGNORECASE | re.DOTALL):
-            found = {**dict.fromkeys(map(float, values), unit(own) if own else None), **found}
+            found = {**dict.fromkeys(map(float, values), [unit(own) if own else None]), **found}
     return found
 
 

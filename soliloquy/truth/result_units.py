@@ -19,7 +19,7 @@ _MOST_CHOICES = 64
 # Forces, energies and currents are written with their units; hours and lengths are counted.
 _PHYSICAL = frozenset(["kg", "A", "K", "mol", "cd"])
 _NAMED = re.compile(r"\bhow many\s|\bin\s(?=[^\W\d_]{2,}[\s?.,]|\\?[^\W\d_]+[?.)])", re.IGNORECASE)
-_GOES_ON = re.compile(r"\s?/|\s(?:per|an?|each|every)\b", re.IGNORECASE)
+_GOES_ON = re.compile(r"\s?/|\s(?:in |does )?(?:per|an?|each|every)\b", re.IGNORECASE)
 _NOUNS = [
     (re.compile(rf"{ASKING['begins']}(?:{names}){ASKING['ends']}", re.IGNORECASE), unit(own))
     for own, names in ASKING["units"].items()
@@ -104,7 +104,7 @@ def asked_kinds(question: str) -> set[str]:
     if asks_several(question):
         return set()
     found = {own.kind for names, own in _NOUNS if names.search(question)}
-    if (things := _THINGS.search(question)) and is_plural(things[1]):
+    if (things := _THINGS.search(question)) and is_plural(things[1]) and not _GOES_ON.match(question, things.end()):
         found.add(unit(things[1]).kind)
     for named in _NAMED.finditer(question):
         own, end = unit_after(question, named.end())

@@ -1,0 +1,44 @@
+"""Promises of the quantity that a question asks for: it is read only where the question names it."""
+
+import pytest
+
+from soliloquy.problems.bank.bank import bank_names, load_bank
+from soliloquy.truth.result_units import asked_kinds, is_another
+from soliloquy.truth.units import unit
+
+NAMED = [
+    ("A queue of 45 gets 3 tickets a minute. How many minutes does it take?", "min", "m"),
+    ("A lamp of 40 W burns for 3 h. What is its energy in kWh?", "kWh", "kW"),
+    ("How long does a lift of 2 m/s take for 60 m?", "s", "m"),
+    ("A cart of 4 kg speeds up by 2 m/s². Which force acts on it?", "N", "J"),
+    ("A wave of 50 Hz is 7 m long. How fast does it travel?", "km/h", "m"),
+    ("A van has 9 seats and makes 4 trips. How many children can it take?", "children", "kg"),
+]
+UNNAMED = [
+    "How many grams does each litre of it weigh?",
+    "What are the area and the volume of a cube?",
+    "Find the momentum and the force.",
+    "What is the side of a square with an area of 25 m²?",
+    "A meter, which draws no current, shows 3 V. Find the resistor that is missing.",
+]
+
+
+@pytest.mark.parametrize(("question", "own", "other"), NAMED)
+def test_a_unit_of_another_quantity_than_the_question_names_is_another(question: str, own: str, other: str) -> None:
+    kinds = asked_kinds(question)
+    assert not is_another(unit(own), kinds)
+    assert is_another(unit(other), kinds)
+
+
+@pytest.mark.parametrize("question", UNNAMED)
+def test_a_question_that_names_no_quantity_or_several_asks_for_none(question: str) -> None:
+    assert not asked_kinds(question)
+
+
+@pytest.mark.parametrize("name", bank_names())
+def test_no_answer_of_a_bank_measures_something_else_than_its_question_names(name: str) -> None:
+    bank = load_bank(name)
+    problems = [bank.family(family).problem(number) for family in bank.names for number in (3, 50)]
+    asked = [(problem, asked_kinds(problem.question)) for problem in problems if problem.HasField("answer")]
+    assert len(problems) > 20
+    assert not [one.question for one, kinds in asked if is_another(unit(one.answer.unit), kinds)]
