@@ -10,7 +10,7 @@ from typing import Any
 
 GRAMMAR = Path(__file__).with_name("quantity.lark")
 TABLE = GRAMMAR.with_suffix(".json")
-STARTS = ["quantity", "operand", "unit", "rate"]
+STARTS = ["quantity", "operand", "unit"]
 
 
 def compiled() -> dict[str, Any]:

@@ -25,8 +25,8 @@ class Quantity(NamedTuple):
     end: int
 
 
-def parse(start: Literal["quantity", "operand", "unit", "rate"], text: str, at: int) -> Any:
-    """Returns the longest quantity, operand, unit or rate that begins at a place; None if none does."""
+def parse(start: Literal["quantity", "operand", "unit"], text: str, at: int) -> Any:
+    """Returns the longest quantity, operand or unit that begins at a place; None if none does."""
     return _parser().longest(start, text, at)
 
 

@@ -43,7 +43,6 @@ _BESIDE = lazy_pattern(
     r"(?:(?!\b(?:so|therefore|thus|hence|but I|(?:we|I) (?:get|got))\b)(?:[^.!?\n]|[.](?=\d)))*",
     re.MULTILINE | re.IGNORECASE,
 )
-_INDIRECT = _cue(r"\bhow (?:many|much|far|long)\b[^,.!?\n=]*")
 _SENTENCE = lazy_pattern(r"(?:[^.!?\n;]|[.](?=\d))+[.!?;\n]*")
 _ASKS = _cue(
     r"\b(?:why|how(?! about)|what|which|whose|whom|tell me|(?:do|does|did|can|could|should|would|will|shall|may"
@@ -93,10 +92,8 @@ _ENDS = _cue(
     r"\s*(?:[^\W\d_]+)?\s*(?:[.!?;,\n](?!\d)|$|→|[-–—(:]\s*(?=[^\W\d])|(?:because|since|cause|cuz|bc|as"
     r"|for (?:there|it))\b)"
 )
-_GOES_ON = _cue(r"\b(?:no|actually|hmm)\b[\s\S]*\d|[^,;=]{0,12}[,;]\s*(?:and )?[^\W\d]\w? ?=")
 # A rounded number is no other choice.
 _CHOICE = _cue(r"\W*(?:[^\W\d]+\W+)?or(?: (?!about|approx|around|nearly|roughly|rounded)[^\W\d]+)?\W*|\?\s*")
-_BETWEEN = _cue(r"\bbetween\W+$")
 # Smaller numbers in words are more often pronouns than numbers.
 _COUNTED = 12
 # Of a text without end the last ones.
@@ -164,7 +161,7 @@ def _told(message: str) -> str:
         if re.search(r"\d", text[found.end() :]):
             text = " " * found.end() + text[found.end() :]
             break
-    return _INDIRECT.sub(_blank, _SENTENCE.sub(_without_question, text))
+    return _SENTENCE.sub(_without_question, text)
 
 
 def _without_question(sentence: re.Match[str]) -> str:
@@ -183,7 +180,7 @@ def _force(text: str, one: WrittenQuantity, sentence: int, *, first: bool) -> in
         return ALONE
     start = 0 if first else sentence
     begins = one.start - start < 2 * BEFORE and _ALONE.fullmatch(text, start, one.start)
-    if begins and (ends := _ENDS.match(text, one.end)) and (not first or not _GOES_ON.search(text, one.end)):
+    if begins and (ends := _ENDS.match(text, one.end)):
         # Reasons may follow the first number of a message, and nothing a later one.
         is_all = first or not ends[0].strip(" .!?\n") or ends[0][-1:] in ".!?\n"
         return ALONE if is_all else STATED
@@ -212,8 +209,7 @@ def _leaves_open(text: str, found: Sequence[WrittenQuantity]) -> bool:
         # "3 kilograms, or 3000 g"
         return False
     between = text[one.end : other.start]
-    is_range = _BETWEEN.search(text[: one.start]) and re.fullmatch(r"\W*\w{0,3}\W*and\W*", between)
-    return bool(is_range or _CHOICE.fullmatch(between))
+    return _CHOICE.fullmatch(between) is not None
 
 
 def _before(text: str, start: int) -> str:

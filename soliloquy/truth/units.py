@@ -7,7 +7,6 @@ from functools import lru_cache
 
 from soliloquy.truth.markup import end_of_gap
 from soliloquy.truth.quantity_grammar import parse
-from soliloquy.truth.unit_meanings import rate_of
 from soliloquy.truth.unit_table import NO_UNIT, Unit, symbol
 
 
@@ -20,12 +19,6 @@ def unit_after(text: str, at: int) -> tuple[Unit | None, int]:
 def unit_behind(text: str, at: int) -> tuple[Unit | None, int]:
     """Returns the unit behind a number and where it ends, in a text whose markup is blanked out."""
     return unit_after(text, end_of_gap(text, at))
-
-
-def rate_after(above: Unit, text: str, at: int) -> tuple[Unit, int]:
-    """Returns a unit divided by what a text divides it by, as in "$5 per hour", and where that ends."""
-    found = parse("rate", text, at)
-    return (rate_of(above, found), found.end) if found else (above, at)
 
 
 @lru_cache(4096)

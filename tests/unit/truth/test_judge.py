@@ -2,7 +2,9 @@
 
 import pytest
 
-from soliloquy.truth.judge import judge
+from benchmarks.labelled import total
+from benchmarks.messages import JUDGED, by_ledger
+from soliloquy.truth.judge import judge, judge_text
 from soliloquy.truth.ledger import Ledger
 from soliloquy.v1.conversation_pb2 import (
     EVIDENCE_KIND_BANK,
@@ -97,3 +99,35 @@ def test_a_message_is_wrong_if_any_of_its_claims_is() -> None:
     assert judge([right, wrong], ledger, 1).right is False
     assert judge([wrong, right], ledger, 1).claim == wrong
     assert judge([], ledger, 1).right is None
+
+
+@pytest.mark.parametrize(
+    ("message", "right"),
+    [
+        ("6 m/s", True),
+        ("v1 is 1.5 m/s, so q = 6 m/s", True),
+        ("That makes 21.6 km/h.", True),
+        ("It isn't 6 m/s, it's 7 m/s.", False),
+        ("So it is 9 m/s.", False),
+        ("6 km/h", False),
+        ("I get 6 m", False),
+        ("The answer is 1.5 m/s.", False),
+        ("7 m/s. No wait, 6 m/s.", True),
+        ("6 m/s. No wait, 7 m/s.", False),
+        ("Is it 6 m/s?", True),
+        ("First I have v1 = 1.5 m/s.", None),
+        ("6 m/s or 7 m/s, I can't tell", None),
+        ("Why do I need 6 m/s there?", None),
+        ("How do I go on?", None),
+    ],
+)
+def test_a_message_without_claims_is_judged_by_the_values_of_the_ledger(message: str, right: bool | None) -> None:
+    ledger = ledger_with(6, "m/s")
+    assert ledger.answer is not None
+    assert judge_text(message, ledger.answer, ledger) is right
+
+
+def test_labelled_messages_are_decided_and_seldom_wrongly() -> None:
+    found = total(by_ledger(sorted(JUDGED.glob("*.jsonl")), known=True)).counts
+    assert found["decided"] >= 0.9 * found["answers"]
+    assert found["wrongly"] + found["decided without one"] <= 0.03 * found["decided"]

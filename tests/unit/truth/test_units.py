@@ -2,8 +2,9 @@
 
 import pytest
 
+from soliloquy.truth.quantities import quantities_in
 from soliloquy.truth.unit_table import NO_UNIT
-from soliloquy.truth.units import rate_after, unit, unit_after
+from soliloquy.truth.units import unit, unit_after
 
 
 @pytest.mark.parametrize(
@@ -96,13 +97,14 @@ def test_a_unit_ends_where_the_sentence_goes_on(text: str, rest: str) -> None:
     [("5/hour", "$/h"), ("5 per hour", "$/h"), ("5 a week", "$/week"), ("5/lb", "$/lb"), ("5 per pound", "$/lb")],
 )
 def test_money_is_divided_like_any_unit(text: str, like: str) -> None:
-    found, end = rate_after(unit("$"), text, 1)
-    assert (found.kind, end) == (unit(like).kind, len(text))
-    assert found.factor == pytest.approx(unit(like).factor)
+    [found] = quantities_in(f"${text}")
+    assert found.unit is not None
+    assert (found.unit.kind, found.end) == (unit(like).kind, len(text) + 1)
+    assert found.unit.factor == pytest.approx(unit(like).factor)
 
 
 def test_money_for_a_thing_is_money() -> None:
-    assert rate_after(unit("$"), "5 a ticket", 1) == (unit("$"), 1)
+    assert [one.unit for one in quantities_in("$5 a ticket")] == [unit("$")]
 
 
 def test_what_is_counted_is_its_own_kind() -> None:
