@@ -71,6 +71,10 @@ def compare(written: WrittenQuantity, entry: LedgerEntry) -> bool | None:
         return True
     if own.unit == "%" and written.unit is None and is_same(written, own.value / 100, "", entry.tolerance):
         return True
+    is_named = bool(own.unit) and not unit(own.unit).measure
+    if is_named and written.unit is not None and is_same(replace(written, unit=None), own.value, "", entry.tolerance):
+        # Nothing is known of a unit that is in no table: "5 dpt" may be "5 1/m".
+        return None
     is_decimal = not own.unit and not own.value.is_integer()
     return None if is_decimal and abs(written.value - own.value) <= entry.tolerance * abs(own.value) else False
 
@@ -100,7 +104,10 @@ def judge_text(text: str, entry: LedgerEntry, ledger: Ledger) -> bool | None:
         return None if _is_doubtful(told, right[-1].quantity.start, others, unknown, given) else True
     if any(ruling is None for _, ruling in ruled):
         return None
-    stated = [one for one in others if one.force >= STATED and not _is_any(one.quantity, given)]
+    # A bare number in a question is more often a step on the way.
+    is_free = "?" in text and bool(unit(entry.quantity.unit).measure)
+    stated = [one for one in others if one.force >= (ALONE if is_free and one.quantity.unit is None else STATED)]
+    stated = [one for one in stated if not _is_any(one.quantity, given)]
     is_short = len(unknown) == 1 and len(text.split()) <= _SHORT
     is_other = "?" not in text and any(one.force == ALONE for one in others)
     return False if (stated and stated[-1] in unknown) or is_short or is_other else None

@@ -11,7 +11,6 @@ from itertools import combinations, pairwise, permutations
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from soliloquy.truth.arithmetic_policy import COUNTS
 from soliloquy.truth.measured_values import MONEY, Measured, agree, combined, measured_number, stated_value
 from soliloquy.truth.numbers import numbers_in
 from soliloquy.truth.unit_table import Unit, named
@@ -82,9 +81,7 @@ class KnownNumbers:
         stated = [one for one in sources if one.kind != "constant"]
         found = [unit for one in stated if one.unit for unit in (one.unit, one.unit.otherwise) if unit]
         # The "°" of "25 ^\\circ C" may be cut off.
-        is_bare = token.value in COUNTS or any(
-            one.unit is None or one.unit.kind == "dimensionless" or one.kind == "statement" for one in stated
-        )
+        is_bare = any(one.unit is None or one.unit.kind == "dimensionless" or one.kind == "statement" for one in stated)
         found += [one.unit for one in self._constant(token.value) if one.unit]
         return [*([None] if is_bare or not found else []), *dict.fromkeys(found)]
 
@@ -161,7 +158,7 @@ def _constants_of(text: str) -> dict[float, Sequence[Unit | None]]:
             found.setdefault(float(f"{one.factor / other.factor:.12g}"), [other.times(one, -1), other])
     for _, values, near, own in _TABLE:
         if re.search(near, text, re.IGNORECASE | re.DOTALL):
-            found = {**dict.fromkeys(map(float, values), [unit(own) if own else None]), **found}
+            found = {**{float(value): [unit(own) if own else None] for value in values}, **found}
     return found
 
 

@@ -50,6 +50,10 @@ def contradicts(tokens: Sequence[Written], options: Options, stated: Written) ->
     """Whether a stated unit is another than that of the result: "30 × 60 = 1800 litres", of minutes."""
     told = measured_number(stated)
     numbers = [token for token in tokens if token.kind == "number"]
+    if not any(token.kind == "operator" and token.text in "+-" for token in tokens):
+        # A small number may count something in a product, but not in a sum of quantities.
+        counted = {one.start: [*options[one.start], None] for one in numbers if one.value in COUNTS and not one.unit}
+        options = {**options, **counted}
     names = {name for one in numbers for own in options[one.start] if own for name in powers_of(own.kind)}
     whole = [*result_in_units(tokens, options)]
     # Quantities of two kinds are added only where a unit was taken for another.
@@ -58,10 +62,16 @@ def contradicts(tokens: Sequence[Written], options: Options, stated: Written) ->
     if not any(one.powers for one in whole) or any(_is_same(one, told) for one in whole):
         return False
     if MONEY in names:
-        # Prices are told for one, for a kilogram or for an hour without saying so; "262 × 9 € = 2358 kg" is none.
-        is_product = all(token.kind == "number" or token.text == "*" for token in tokens)
-        is_all_money = all(own and own.kind == f"{MONEY}^1" for one in numbers for own in options[one.start])
-        return (is_product or is_all_money) and not names & set(told.powers)
+        # Prices are told for one, for a kilogram or for an hour without saying so. Money times anything is money
+        # ("262 × 9 € = 2358 kg" is not), and money by money is none.
+        signs = {token.text for token in tokens if token.kind != "number"}
+        are_money = [all(own and MONEY in own.kind for own in options[one.start]) for one in numbers]
+        is_money = MONEY in told.powers
+        if signs <= {"+", "-"}:
+            return all(are_money) and not is_money
+        return (signs == {"*"} and any(are_money) and not is_money) or (
+            signs == {"/"} and len(numbers) == 2 and all(are_money) and is_money
+        )
     otherwise = stated.unit and stated.unit.otherwise
     if otherwise and not contradicts(tokens, options, stated._replace(unit=otherwise)):
         return False

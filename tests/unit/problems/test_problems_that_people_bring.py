@@ -33,7 +33,7 @@ def test_errors_are_found_and_hardly_any_is_taken_as_right(sets: dict[str, Readi
     assert counts["good refused"] <= 0.02 * counts["good"], found.faults
 
 
-@pytest.mark.parametrize("name", ["sixth/", "seventh/", "eighth/"])
+@pytest.mark.parametrize("name", ["sixth/", "seventh/", "eighth/", "ninth/"])
 def test_no_good_problem_is_refused_for_the_sources_of_its_numbers(sets: dict[str, Readings], name: str) -> None:
     assert sets[name].counts["good"] >= 16
     assert sets[name].counts["good refused"] == 0, sets[name].faults
@@ -42,6 +42,6 @@ def test_no_good_problem_is_refused_for_the_sources_of_its_numbers(sets: dict[st
 def test_nearly_every_planted_error_of_each_kind_is_told() -> None:
     found = kinds(BROUGHT)
     for kind in ("nowhere", "other", "sum", "unit", "answer"):
-        both = total(found[f"{name}: {kind}"] for name in ("sixth", "seventh", "eighth")).counts
+        both = total(found[f"{name}: {kind}"] for name in ("sixth", "seventh", "eighth", "ninth")).counts
         assert both["with an error"] >= 20
         assert both["told"] >= 0.95 * both["with an error"], kind
