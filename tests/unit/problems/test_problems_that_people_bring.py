@@ -10,9 +10,9 @@ from benchmarks.labelled import Readings, total
 # of reasoning, which hold line by line.
 SHARES = {
     "first/": (0.98, 0.01, 1.0),
-    "second/": (0.98, 0.0, 1.0),
+    "second/": (0.98, 0.0, 0.99),
     "third/": (0.98, 0.02, 1.0),
-    "fourth/": (0.86, 0.035, 0.96),
+    "fourth/": (0.85, 0.035, 0.94),
     "fifth/": (0.64, 0.1, 0.95),
 }
 
