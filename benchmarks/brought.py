@@ -44,7 +44,7 @@ def brought(*, folder: Path, listed: bool, as_json: bool) -> None:
     """Count which of the labelled problems in FOLDER are refused, and which false ones are taken as right.
 
     Each line of a JSONL file has a `row`, and in `planted` what is false in it; that is empty if all of it is right.
-    The seven sets of this repository were written and labelled before the reader was run on them. `with programs`
+    The eight sets of this repository were written and labelled before the reader was run on them. `with programs`
     counts the errors that are refused or contradicted by programs that come to `true`, the right answer in its unit.
     Where a line has the false `number`, an error is told if it is refused or if what is open names that number; the
     kinds of such errors have rows of their own.

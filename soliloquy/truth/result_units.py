@@ -7,7 +7,7 @@ from itertools import islice, product
 
 from soliloquy.texts.plurals import is_plural
 from soliloquy.truth.arithmetic_parser import readings
-from soliloquy.truth.arithmetic_policy import ASKING, COUNTS
+from soliloquy.truth.arithmetic_policy import ASKING, COUNTS, WORDS
 from soliloquy.truth.measured_values import MONEY, Measured, agree, measured_number
 from soliloquy.truth.unit_table import Unit, powers_of
 from soliloquy.truth.units import unit, unit_after
@@ -114,7 +114,9 @@ def asked_kinds(question: str) -> set[str]:
     if asks_several(question):
         return set()
     found = {own.kind for names, own in _NOUNS if names.search(question)}
-    if (things := _THINGS.search(question)) and is_plural(things[1]) and not _GOES_ON.match(question, things.end()):
+    things = _THINGS.search(question)
+    is_counted = things is not None and is_plural(things[1]) and things[1].lower() not in WORDS["no_nouns"]
+    if things and is_counted and not _GOES_ON.match(question, things.end()):
         found.add(unit(things[1]).kind)
     for named in _NAMED.finditer(question):
         own, end = unit_after(question, named.end())

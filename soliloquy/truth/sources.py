@@ -258,8 +258,8 @@ class _Walk:
 
     def _around(self, place: int) -> tuple[Written, Written | None, Written | None]:
         """Returns a token, the one before it and the one behind it."""
-        before, behind = self.tokens[:place][-1:], self.tokens[place + 1 : place + 2]
-        return self.tokens[place], before[0] if before else None, behind[0] if behind else None
+        behind = self.tokens[place + 1] if place + 1 < len(self.tokens) else None
+        return self.tokens[place], self.tokens[place - 1] if place else None, behind
 
     def _leave_open(self, token: Written) -> None:
         self.open.append((token.start, f"cannot read {self._bit(token)!r}"))

@@ -272,7 +272,8 @@ def _check_answer_unit(question: str, solution: str, answer: AnswerRow) -> None:
     if is_another(own, asked_kinds(question)):
         raise BadField("answer.unit", f"is {answer.unit}, but the question asks for another quantity")
     units = [one.unit for one in quantities_in(solution) if one.unit and is_rounded(one.value, answer.value)]
-    if own.measure and units and all(one.kind != own.kind for one in units):
+    is_known = own.measure or (answer.unit and not any(unit(word).measure for word in answer.unit.split()))
+    if is_known and units and all(one.kind != own.kind for one in units):
         raise BadField("answer.unit", f"is {answer.unit}, but the solution gives {answer.value:g} in another unit")
 
 

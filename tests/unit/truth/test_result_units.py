@@ -15,6 +15,7 @@ NAMED = [
     ("A van has 9 seats and makes 4 trips. How many children can it take?", "children", "kg"),
 ]
 UNNAMED = [
+    "Tom has 15 apples and picks 6 more. How many has he?",
     "How many grams does each litre of it weigh?",
     "What are the area and the volume of a cube?",
     "Find the momentum and the force.",
