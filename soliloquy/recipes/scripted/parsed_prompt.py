@@ -81,16 +81,15 @@ class ParsedPrompt:
     @cached_property
     def problem(self) -> Problem:
         question = self.section("question")
-        recorded = _recorded(self._record)
-        if recorded.steps and recorded.question.split() == question.split():
-            return recorded
         problem = self._book.recognise(question)
         if problem is None:
             raise ModelRefused(
                 f"the scripted model does not know this problem: "
                 f"{question[:120]!r}; use another engine for problems of your own"
             )
-        return problem
+        recorded = _recorded(self._record)
+        is_at_hand = recorded.steps and recorded.question.split() == question.split()
+        return recorded if is_at_hand else problem
 
     def draw_problem(self, rng: Random) -> Problem:
         """Draws a problem from the bank, for prompts that ask for a new one."""
