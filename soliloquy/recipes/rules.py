@@ -78,7 +78,7 @@ def settled_rules(settled: Callable[[Conversation, Turn], StudentAnswer | None])
 
     def verdict(conversation: Conversation, turns: Sequence[Turn]) -> manners.Findings:
         for turn in turns:
-            if why := reply_fault(turn, settled(conversation, turn), conversation.problem):
+            if why := reply_fault(turn, settled(conversation, turn), conversation):
                 yield turn.number, why
 
     return {"wrong_program": wrong_program, "verdict": verdict}

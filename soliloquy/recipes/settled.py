@@ -1,5 +1,6 @@
 """What settled values say of a turn: of the student's answer, its program, and the tutor's reply."""
 
+import re
 from dataclasses import dataclass
 
 from soliloquy.recipes.agreement import code_verdict, verdict_is_true
@@ -8,9 +9,13 @@ from soliloquy.truth.calculations import calculations_of
 from soliloquy.truth.judge import judge, judge_text
 from soliloquy.truth.ledger import Ledger, ledger_of
 from soliloquy.truth.number_format import format_number, format_value
+from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.truth.stated_answer import denied_numbers
 from soliloquy.truth.units import unit
-from soliloquy.v1.conversation_pb2 import LedgerEntry, Problem, Turn
+from soliloquy.v1.conversation_pb2 import Conversation, LedgerEntry, Problem, Turn
+
+# The rest of a sentence that asks.
+_QUESTION = re.compile(r"[^.!?\n]*\?")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -100,12 +105,12 @@ def _is_known(value: float, ledger: Ledger) -> bool:
     )
 
 
-def reply_fault(turn: Turn, settled: StudentAnswer | None, problem: Problem) -> str:
+def reply_fault(turn: Turn, settled: StudentAnswer | None, conversation: Conversation) -> str:
     """Returns how a reply contradicts what is known: by its verdict, a result, a denial or a sum; else nothing."""
     if settled is not None and verdict_is_true(turn, settled.right) is False:
         is_so = "right" if settled.right else "wrong"
         return f"it calls {_quoted(settled)} {'wrong' if settled.right else 'right'}, which is {is_so}"
-    ledger = ledger_of(problem)
+    ledger = ledger_of(conversation.problem)
     for claim in turn.tutor.claims:
         told = judge([claim], ledger, 0)
         if told.right is False and told.entry is not None:
@@ -114,10 +119,16 @@ def reply_fault(turn: Turn, settled: StudentAnswer | None, problem: Problem) -> 
         value = settled.entry.quantity.value
         if any(abs(one.value - value) <= one.half for one in denied_numbers(turn.tutor.text)):
             return f"it denies {settled.known}"
-    # A reply may quote the student's miscalculation.
-    said = "".join(turn.student.text.split())
-    false = (link.text for link in calculations_of(turn.tutor.text) if not link.right)
-    return next((f"it says {one!r}, which does not come out" for one in false if "".join(one.split()) not in said), "")
+    said = " ".join(one.student.text for one in conversation.turns if one.number <= turn.number)
+    return _miscalculation(turn.tutor.text, said)
+
+
+def _miscalculation(text: str, said: str) -> str:
+    """Returns a sum of the tutor's own that is wrong; empty if it only asks about one, or takes up the student's."""
+    known = {one.value for one in numbers_in_digits(said)}
+    told = (link for link in calculations_of(text) if not link.right and link.stated not in known)
+    own = (link.text for link in told if not _QUESTION.match(text, link.end))
+    return next((f"it says {one!r}, which does not come out" for one in own), "")
 
 
 def _quoted(settled: StudentAnswer) -> str:

@@ -93,7 +93,7 @@ def _is_checked(truth: TurnTruth) -> bool:
 
 def _verdict(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findings:
     for truth in (truth for truth in truths if not truth.is_guess):
-        if why := reply_fault(truth.turn, truth.settled, conversation.problem):
+        if why := reply_fault(truth.turn, truth.settled, conversation):
             yield truth.turn.number, why
 
 

@@ -176,10 +176,21 @@ def test_a_verdict_that_agrees_with_the_settled_value_is_no_fault() -> None:
     assert judged(90000, EVALUATION_INCORRECT) == []
 
 
-def test_a_reply_that_miscalculates_rejects_the_conversation_and_one_that_calculates_rightly_does_not() -> None:
+def test_a_reply_that_miscalculates_rejects_the_conversation() -> None:
     [fault] = judged(180000, EVALUATION_CORRECT, "Right: 1500 * 120 = 18000 J, as you say.")
     assert "'1500 * 120 = 18000 J', which does not come out" in fault
-    assert judged(90000, EVALUATION_INCORRECT, "You wrote 1500 * 60 = 90000 J. Which distance was it?") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "You wrote 1500 * 60 = 90000 J. Which distance was it?",
+        "So you took 1500 * 120 = 90000 J. Look at that again.",
+        "Would 1500 * 120 = 18000 J come out?",
+    ],
+)
+def test_a_wrong_sum_that_a_reply_takes_up_or_asks_about_is_not_its_own(text: str) -> None:
+    assert judged(90000, EVALUATION_INCORRECT, text) == []
 
 
 def test_a_denial_of_a_settled_value_rejects_the_conversation() -> None:
