@@ -147,7 +147,7 @@ def _link(
                     reading.operations
                     or restates_share(value, told)
                     or (may_convert and converts(value, told))
-                    or (len(side) == len(right) == 1 and side[0].has_power != right[0].has_power)
+                    or _restates_power(side, right)
                 ):
                     continue
                 last = right[other.at - 1]
@@ -169,6 +169,13 @@ def _link(
                 if certain and (told.has_unit or not _may_hold_unknown(side)):
                     false = false or link
     return false
+
+
+def _restates_power(left: Sequence[Written], right: Sequence[Written]) -> bool:
+    """Whether a quantity is written again with a power of ten, or without one: "1.8 × 10⁵ Pa = 18 000 Pa"."""
+    one, other = left[0], right[0]
+    are_alike = (one.unit and one.unit.kind) == (other.unit and other.unit.kind)
+    return len(left) == len(right) == 1 and one.has_power != other.has_power and are_alike
 
 
 def _may_hold_unknown(left: Sequence[Written]) -> bool:

@@ -119,6 +119,7 @@ FALSE = [
 # Symbols, words and lists, which say nothing that could be worked through.
 SILENT = [
     "Half of 12 + 4 is 8.",
+    "1 parsec is 3.09 x 10^16 m",
     "we divide 15 L by 2.5 L/min and get 6 min",
     "she divided 4 by 1/8 to get 32",
     "2x + 20 = 36",
