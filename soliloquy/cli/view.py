@@ -96,7 +96,7 @@ def _show_claims(said: StudentReply | TutorReply, ledger: Ledger, console: Conso
 
 
 def _aside(text: str) -> RenderableType:
-    return Padding(Text(visible(text), style="dim"), (0, 0, 0, 9))
+    return Padding(Text(visible(text), style="dim"), (0, 0, 0, 9), expand=False)
 
 
 def _soliloquy(turn: dict[str, Any], recipe: str) -> RenderableType:

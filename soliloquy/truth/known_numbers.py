@@ -11,7 +11,6 @@ from itertools import combinations, pairwise, permutations
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from soliloquy.truth.arithmetic_policy import COUNTS
 from soliloquy.truth.measured_values import MONEY, Measured, agree, combined, measured_number, stated_value
 from soliloquy.truth.numbers import numbers_in
 from soliloquy.truth.unit_table import Unit, named
@@ -82,8 +81,7 @@ class KnownNumbers:
         stated = [one for one in sources if one.kind != "constant"]
         found = [unit for one in stated if one.unit for unit in (one.unit, one.unit.otherwise) if unit]
         # The "°" of "25 ^\\circ C" may be cut off.
-        loose = (one.unit is None or one.unit.kind == "dimensionless" or one.kind == "statement" for one in stated)
-        is_bare = token.value in COUNTS or any(loose)
+        is_bare = any(one.unit is None or one.unit.kind == "dimensionless" or one.kind == "statement" for one in stated)
         found += [one.unit for one in self._constant(token.value) if one.unit]
         return [*([None] if is_bare or not found else []), *dict.fromkeys(found)]
 
