@@ -13,7 +13,7 @@ from soliloquy.truth.expressions import BadExpression, Expression, Unworkable, p
 from soliloquy.truth.number_format import is_workable
 from soliloquy.truth.number_meanings import MAGNITUDES
 from soliloquy.truth.numbers import numbers_in_digits
-from soliloquy.truth.quantities import quantities_in
+from soliloquy.truth.quantities import LABELS, quantities_in
 from soliloquy.truth.quantity_grammar import Quantity, parse
 from soliloquy.truth.units import unit
 from soliloquy.v1 import conversation_pb2 as pb
@@ -113,8 +113,10 @@ def _symbol_before(text: str, end: int) -> str:
 def _last_stated(parts: list[str]) -> Stated | None:
     """Returns the number behind the last equals sign, else the last number of the text."""
     found = next(filter(None, map(_stated_number, reversed(parts[1:]))), None)
-    numbers = [one for one in numbers_in_digits(parts[-1]) if not OPERATOR.search(parts[-1], 0, one.start)]
-    return found or (_stated_number(parts[-1], numbers[-1].start) if numbers else None)
+    last = parts[-1]
+    numbers = [one.start for one in numbers_in_digits(last) if not OPERATOR.search(last, 0, one.start)]
+    numbers = [start for start in numbers if not LABELS.search(last, 0, start)]
+    return found or (_stated_number(last, numbers[-1]) if numbers else None)
 
 
 def _stated_number(text: str, position: int = 0) -> Stated | None:
