@@ -119,16 +119,18 @@ def reply_fault(turn: Turn, settled: StudentAnswer | None, conversation: Convers
         value = settled.entry.quantity.value
         if any(abs(one.value - value) <= one.half for one in denied_numbers(turn.tutor.text)):
             return f"it denies {settled.known}"
-    said = " ".join(one.student.text for one in conversation.turns if one.number <= turn.number)
-    return _miscalculation(turn.tutor.text, said)
+    return _miscalculation(turn, conversation)
 
 
-def _miscalculation(text: str, said: str) -> str:
+def _miscalculation(turn: Turn, conversation: Conversation) -> str:
     """Returns a sum of the tutor's own that is wrong; empty if it only asks about one, or takes up the student's."""
-    known = {one.value for one in numbers_in_digits(said)}
-    told = (link for link in calculations_of(text) if not link.right and link.stated not in known)
-    own = (link.text for link in told if not _QUESTION.match(text, link.end))
-    return next((f"it says {one!r}, which does not come out" for one in own), "")
+    text = turn.tutor.text
+    for link in calculations_of(text):
+        if not link.right and not _QUESTION.match(text, link.end):
+            said = (one.student.text for one in conversation.turns if one.number <= turn.number)
+            if not any(number.value == link.stated for words in said for number in numbers_in_digits(words)):
+                return f"it says {link.text!r}, which does not come out"
+    return ""
 
 
 def _quoted(settled: StudentAnswer) -> str:
