@@ -33,11 +33,7 @@ class Facts:
 
     def among(self, written: Sequence[WrittenQuantity]) -> set[int]:
         """Returns the indexes of the results that occur in these quantities."""
-        return {
-            place
-            for place, (_, result) in enumerate(self.results)
-            if any(matches(one, result, self.tolerance) for one in written)
-        }
+        return {place for one in written for place in _places(self, one)}
 
     def is_given(self, written: WrittenQuantity) -> bool:
         if any(written.value == number.value and _alike(written, number) for number in self.question):
@@ -47,6 +43,13 @@ class Facts:
     def settled_result(self, step: int) -> LedgerEntry | None:
         entry = self.ledger.of_step(step)
         return entry if entry is not None and self.ledger.is_settled(entry) else None
+
+
+@functools.lru_cache(8192)
+def _places(facts: Facts, written: WrittenQuantity) -> Sequence[int]:
+    """Cached: the turns of a conversation are read again with each of its answers."""
+    results = enumerate(facts.results)
+    return tuple(place for place, (_, result) in results if matches(written, result, facts.tolerance))
 
 
 @functools.lru_cache(256)
