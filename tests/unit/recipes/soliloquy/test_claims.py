@@ -44,8 +44,15 @@ def test_a_result_in_markdown_or_latex_is_right(said: str) -> None:
     assert found[1] is True
 
 
-def test_further_numbers_of_a_reason_take_nothing_from_a_right_answer() -> None:
-    said = "That makes 3600 N, since one newton moves one kilogram, so a thousand newtons move a thousand kilograms."
-    found = claimed((said, "b3p"))
+@pytest.mark.parametrize(
+    ("reason", "right"),
+    [
+        ("since one newton moves one kilogram and a thousand newtons a thousand.", True),
+        # A second conclusion of the kind leaves it open.
+        ("since one newton moves one kilogram, so a thousand newtons move a thousand kilograms.", None),
+    ],
+)
+def test_further_numbers_of_a_reason_make_no_right_answer_wrong(reason: str, right: bool | None) -> None:
+    found = claimed((f"That makes 3600 N, {reason}", "b3p"))
     assert found is not None
-    assert found[1] is True
+    assert found[1] is right
