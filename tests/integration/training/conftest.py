@@ -11,7 +11,7 @@ from training.settings import Lora, TrainingSettings
 
 collect_ignore_glob: list[str] = []
 SETTINGS = TrainingSettings(
-    sequence_length=3328,
+    sequence_length=3840,
     batch=1,
     max_steps=5,
     learning_rate=1e-2,
