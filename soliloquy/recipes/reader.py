@@ -93,7 +93,9 @@ async def with_claims(conversation: Conversation, read: Reader | None, model: Mo
     if read is None or not is_answer or not _unread(turn):
         return conversation
     done = deepcopy(conversation)
-    origin = (conversation.run.seed, conversation.id, len(done.turns), ROLE)
+    # A message that is written anew is read anew.
+    said = (turn.student.text, turn.tutor.text)
+    origin = (conversation.run.seed, conversation.id, len(done.turns), ROLE, *said)
     record = problem_record(conversation.problem)
     ask = Ask(model=model, role=ROLE, origin=origin, draw_key=conversation.id, problem=record)
     await read(done, ask)

@@ -55,7 +55,7 @@ def test_random_weights_give_turns_of_the_right_shape_and_the_manifest_names_the
         # Nothing that they say is true, so no problem is accepted, nor the one in its place; every answer can be read.
         assert grown.returncode == INCOMPLETE, grown.stderr
         report = json.loads(grown.stdout)
-        assert (report["accepted"], report["rejected"]) == (0, 4)
+        assert (report["accepted"], report["rejected"]) == (0, 4), grown.stderr
         assert report["turns"] >= 4
         assert "failed" not in report["parse"], report["parse"]
         models = json.loads((out / "manifest.json").read_bytes())["counts"]["models"]

@@ -60,7 +60,9 @@ async def test_each_prompt_of_a_recipe_is_tried_once(recipe: str) -> None:
     found = await trials(recipe)
     prompts = [trial.call.prompt for trial in found]
     assert len(prompts) == len(set(prompts))
-    assert set(find(recipe).speakers) - set(prompts) == EVALUATED.get(recipe, set())
+    # Nobody reads what speakers say that they claim.
+    untried = set(find(recipe).speakers) - set(prompts) - {f"{recipe}/reader"}
+    assert untried == EVALUATED.get(recipe, set())
     assert {trial.call.outcome for trial in found} == {ParseOutcome.PARSE_OUTCOME_STRICT}
 
 
