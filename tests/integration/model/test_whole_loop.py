@@ -20,7 +20,7 @@ pytestmark = [
     pytest.mark.timeout(240),
 ]
 
-ASKED = {"model student", "model tutor", "model codegen", "model composer"}
+ASKED = {f"model {role}" for role in ("student", "tutor", "codegen", "composer", "reader")}
 SERVICE = "model service"
 # By which both replicas have been asked.
 SCRAPES = 10
