@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from soliloquy.truth.ledger import Ledger
+from soliloquy.truth.measured_values import is_rounded, place_of
 from soliloquy.truth.numbers import EXACT
 from soliloquy.truth.quantities import WrittenQuantity, is_same
 from soliloquy.truth.stated_answer import ALONE, STATED, Statement, statements
@@ -23,6 +24,8 @@ class Judgement(NamedTuple):
 
 
 OPEN = Judgement()
+# A value that is written with two digits more than the known one rounds it to be compared.
+_MUCH_MORE = 200
 # A message of so few words holds nothing but its answer.
 _SHORT = 6
 _DEGREE, _TEMPERATURE = unit("°"), unit("°C").kind
@@ -68,6 +71,11 @@ def compare(written: WrittenQuantity, entry: LedgerEntry) -> bool | None:
     own = entry.quantity
     forms = _forms(written, own.unit)
     if any(is_same(form, own.value, own.unit, entry.tolerance) for form in forms):
+        return True
+    place = place_of(own.value)
+    is_finer = place < 1 and written.half <= place / _MUCH_MORE and written.unit in (None, unit(own.unit))
+    if is_finer and is_rounded(own.value, written.value):
+        # 54 / 7 is the 7.71 of a solution.
         return True
     if own.unit == "%" and written.unit is None and is_same(written, own.value / 100, "", entry.tolerance):
         return True
