@@ -139,7 +139,7 @@ def _claims_or_none(value: object) -> object:
 
 
 class ClaimsRead(Answer):
-    """What somebody else's message claims; None if that cannot be told."""
+    """The claims of somebody else's message; None if that cannot be told."""
 
     claims: Annotated[list[StatedClaim] | None, BeforeValidator(_claims_or_none)] = Field(alias="Claims")
 

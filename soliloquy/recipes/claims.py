@@ -1,4 +1,4 @@
-"""What a message claims: stated beside its words, and held against them and the ledger."""
+"""Reads the claims that a speaker states beside its words, and holds them against the words and the ledger."""
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""What settled values say of a turn: of the student's answer, its program, and the tutor's reply."""
+"""Holds a turn against settled values: the student's answer, its program, and the tutor's reply."""
 
 import re
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class StudentAnswer:
     said: str = ""
     # Whether a settled value says so.
     settled: bool = False
-    # What it was compared with.
+    # The entry that it was compared with.
     entry: LedgerEntry | None = None
 
     @property

@@ -18,7 +18,7 @@ class Judgement(NamedTuple):
     """Whether claims are right; None if that is open."""
 
     right: bool | None = None
-    # What was compared.
+    # The two that were compared.
     claim: Claim | None = None
     entry: LedgerEntry | None = None
 

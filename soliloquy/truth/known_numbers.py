@@ -27,7 +27,7 @@ _MOST_PARTS = 30
 
 
 class Source(NamedTuple):
-    """What gives a number; a statement is one that nothing gives."""
+    """The origin of a number; nothing gives a statement."""
 
     kind: Literal["question", "result", "constant", "statement"]
     # As the source has it: 235.5 may be used as 236, and 25 % as 0.25.
@@ -46,7 +46,7 @@ class KnownNumbers:
             self.learn(token, "question")
         told = {value.number for value, _ in self._entries.values()}
         plain = [number.value for number in numbers_in(question)]
-        # Those of names and labels, too.
+        # Names and labels have numbers, too.
         plain += [float(digits.replace(",", "")) for digits in _DIGITS.findall(question)]
         for number in plain:
             if number not in told:

@@ -80,7 +80,7 @@ def contradicts(tokens: Sequence[Written], options: Options, stated: Written) ->
         return False
     if _is_strict(tokens, [options[one.start][0] for one in numbers], whole):
         return True
-    # Whoever writes of forces writes their units out.
+    # People who write of forces write their units out.
     is_physical = bool(names & _PHYSICAL)
     written = {one.start for one in numbers if one.unit} if is_physical else set[int]()
     left_out = {at: own if at in written else [*own, None] for at, own in options.items()}

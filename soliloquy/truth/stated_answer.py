@@ -33,7 +33,7 @@ _TAKES_BACK = _cue(
     r"|make that|let me (?:correct|redo)"
     r"|nope|or rather|typo|my bad|no,? (?=\d))\b"
 )
-# What others say, what is struck out, the bounds of an error, remarks in brackets, and what repeats the problem.
+# Quotes of others, struck-out text, the bounds of an error, remarks in brackets, and repetitions of the problem.
 _BESIDE = lazy_pattern(
     r"[\"“„][^\"”“]{20,}[\"”“]|~~[^~]*~~|(?:±|\+/-)\s*\d+(?:[.,]\d+)?|^[ \t]*>[^\n]*\n"
     r"|(?<=[\w%°€$]) \((?:[^()=]*[^\W\d_]{2}|\s?=)[^()]*\)"
@@ -96,7 +96,7 @@ _ENDS = _cue(
 _CHOICE = _cue(r"\W*(?:[^\W\d]+\W+)?or(?: (?!about|approx|around|nearly|roughly|rounded)[^\W\d]+)?\W*|\?\s*")
 # Smaller numbers in words are more often pronouns than numbers.
 _COUNTED = 12
-# Of a text without end the last ones.
+# A text without end is read from these last ones.
 _MOST = 50
 
 ALONE, STATED, MENTIONED, REASON = 3, 2, 1, 0

@@ -31,7 +31,7 @@ class Equation:
 
     @cached_property
     def stated(self) -> Reading | None:
-        """What the unknown comes to, if it stands alone: "x = 28 / 4"."""
+        """The value of the unknown, if it stands alone: "x = 28 / 4"."""
         is_value = len(self.left) == 1 and all(token.kind != "word" for token in self.right)
         return _read(self.right) if is_value else None
 
