@@ -1,7 +1,8 @@
 """`python -m benchmarks messages`."""
 
+import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -9,8 +10,10 @@ import click
 
 from benchmarks.command import AS_JSON
 from benchmarks.labelled import LISTED, Readings, cases, report, total
+from soliloquy.problems.files.problem_from_row import problem_from_row
+from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.truth.judge import judge_text
-from soliloquy.truth.ledger import Ledger
+from soliloquy.truth.ledger import Ledger, ledger_of
 from soliloquy.truth.quantities import quantities_in
 from soliloquy.v1.conversation_pb2 import (
     LEDGER_ROLE_ANSWER,
@@ -23,6 +26,8 @@ from soliloquy.v1.conversation_pb2 import (
 from soliloquy.v1.conversation_pb2 import Ledger as LedgerRecord
 
 MESSAGES = Path(__file__).parents[1] / "tests" / "unit" / "truth" / "messages"
+# Labels of messages that others published, known by their digests alone.
+_PUBLISHED = Path(__file__).with_name("labels") / "published_messages.jsonl"
 JUDGED = MESSAGES.with_name("judged")
 # A message without an answer is to be left open.
 _OUTCOMES = ("answers", "decided", "wrongly", "no answer", "decided without one")
@@ -32,9 +37,14 @@ _OTHER, _NOWHERE = 1.37, 4321.7
 
 @click.command()
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), default=MESSAGES)
+@click.option(
+    "--published",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="MathDial's published dialogues as JSONL: those of their messages that are labelled are judged, too.",
+)
 @LISTED
 @AS_JSON
-def messages(*, folder: Path, listed: bool, as_json: bool) -> None:
+def messages(*, folder: Path, published: Path | None, listed: bool, as_json: bool) -> None:
     """Judge labelled messages of students, and count what is decided and what is decided wrongly.
 
     FOLDER has a JSONL file for each manner. Each message is judged by the value that it gives and by another one, with
@@ -44,6 +54,8 @@ def messages(*, folder: Path, listed: bool, as_json: bool) -> None:
     kinds["all"] = total(kinds.values())
     for name, known in (("with its ledger", True), ("by its answer alone", False)):
         kinds[name] = total(by_ledger(sorted(JUDGED.glob("*.jsonl")), known=known))
+    if published is not None:
+        kinds["published dialogues"] = _of_dialogues(published)
     report(kinds, _OUTCOMES, listed=listed, as_json=as_json)
 
 
@@ -57,8 +69,32 @@ def by_ledger(paths: list[Path], *, known: bool) -> Iterator[Readings]:
             value, unit = problem["answer"]
             answer = _entry("answer", value, unit, LEDGER_ROLE_ANSWER)
             entries = [*_known(problem), answer] if known else [answer]
-            _judge(readings, row["message"], row["right"], answer, entries)
+            _judge(readings, row["message"], row["right"], answer, entries, problem["question"] if known else "")
         yield readings
+
+
+def _of_dialogues(path: Path) -> Readings:
+    """Judges the labelled messages of published dialogues by the ledgers that are read from their solutions."""
+    labels = {row["digest"]: row["right"] for row in cases(_PUBLISHED)}
+    readings = Readings()
+    for row in cases(path):
+        *lines, value = row["ground_truth"].replace("\\n", "\n").split("\n")
+        written = {
+            "question": row["question"],
+            "solution": "\n".join(lines),
+            "answer": {"value": float(value.strip(" $").replace(",", ""))},
+        }
+        said = (turn.partition(":")[2].strip() for turn in row["conversation"].split("|EOM|"))
+        labelled = {text: labels.pop(found) for text in said if (found := _digest(text)) in labels}
+        ledger = ledger_of(problem_from_row(ProblemRow.model_validate(written), "")) if labelled else None
+        for text, right in labelled.items():
+            if ledger is not None and ledger.answer is not None:
+                _judge(readings, text, right, ledger.answer, ledger.entries, row["question"])
+    return readings
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _known(problem: dict[str, object]) -> Iterator[LedgerEntry]:
@@ -88,8 +124,15 @@ def _by_label(path: Path) -> Readings:
     return readings
 
 
-def _judge(readings: Readings, text: str, right: bool | None, answer: LedgerEntry, entries: list[LedgerEntry]) -> None:
-    ruling = judge_text(text, answer, Ledger(LedgerRecord(entries=entries)))
+def _judge(
+    readings: Readings,
+    text: str,
+    right: bool | None,
+    answer: LedgerEntry,
+    entries: Sequence[LedgerEntry],
+    question: str = "",
+) -> None:
+    ruling = judge_text(text, answer, Ledger(LedgerRecord(entries=entries)), question)
     if right is None:
         outcomes = ["no answer", *(["decided without one"] if ruling is not None else [])]
     else:

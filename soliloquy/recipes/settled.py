@@ -12,7 +12,7 @@ from soliloquy.truth.number_format import format_number, format_value
 from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.truth.stated_answer import denied_numbers
 from soliloquy.truth.units import unit
-from soliloquy.v1.conversation_pb2 import Conversation, LedgerEntry, Problem, Turn
+from soliloquy.v1.conversation_pb2 import LEDGER_ROLE_ANSWER, Conversation, LedgerEntry, Problem, Turn
 
 # The rest of a sentence that asks.
 _QUESTION = re.compile(r"[^.!?\n]*\?")
@@ -65,9 +65,14 @@ def settled_answer(turn: Turn, problem: Problem, entry: LedgerEntry | None) -> S
     ledger = ledger_of(problem)
     answer = claimed_answer(turn, problem, entry.step if entry is not None else 0)
     if answer is None and entry is not None and ledger.is_settled(entry):
-        right = judge_text(turn.student.text, entry, ledger)
+        right = judge_text(turn.student.text, entry, ledger, asked_for(entry, problem))
         answer = StudentAnswer(right=right, settled=right is not None, entry=entry)
     return answer if answer is not None and answer.settled else None
+
+
+def asked_for(entry: LedgerEntry, problem: Problem) -> str:
+    """Returns the question that a value answers; empty for the result of a step that nobody asks for in words."""
+    return problem.question if entry.role == LEDGER_ROLE_ANSWER else problem.steps[entry.step - 1].ask
 
 
 def program_fault(turn: Turn, settled: StudentAnswer | None, problem: Problem) -> str:

@@ -1,90 +1,94 @@
-"""Compares laws and expressions with computer algebra (sympy)."""
+"""Compares laws and expressions by their values for drawn numbers."""
 
-import ast
 import math
-from itertools import permutations
-from typing import Any
-
-import sympy
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from soliloquy.truth.expressions import Expression, Unworkable
 from soliloquy.truth.laws import Law
 
-# The tolerance for floats that are equal up to rounding.
+# Floats that are equal up to rounding.
 _EXACT = 1e-9
+# No formula of a lesson has a special value at one of these bases: they stand for numbers in general.
+_BASES = (math.e, math.pi + 4, 0.3)
+# A root is looked for between neighbours among these numbers, and cut in half so many times.
+_GRID = [10 ** (power / 16) for power in range(-48, 97)]
+_HALVINGS = 80
+
+Values = Mapping[str, float]
 
 
 def is_solved_by(law: Law, symbol: str, expression: Expression) -> bool:
-    """Whether substituting the expression for the symbol turns the law into an identity."""
-    first, *others = [_symbolic(side) for side in law.sides]
-    solution = {_symbol(symbol): _symbolic(expression)}
-    return all(sympy.simplify((first - other).subs(solution)) == 0 for other in others)
+    """Whether an expression for the symbol fulfils the law, whatever the other symbols stand for."""
+    found = [_solves(law, symbol, expression, point) for point in _points(law.symbols | set(expression.symbols))]
+    return all(found) and bool(found)
 
 
 def are_equal(one: Expression, other: Expression) -> bool:
     """Whether two expressions have the same value for any values of their letters."""
-    return bool(sympy.simplify(_symbolic(one) - _symbolic(other)) == 0)
+    points = _points({*one.symbols, *other.symbols})
+    found = [(one.value(point), other.value(point)) for point in points if _works(one, point) and _works(other, point)]
+    return bool(found) and all(math.isclose(*pair, rel_tol=_EXACT) for pair in found)
 
 
 def are_equivalent(one: Law, other: Law) -> bool | None:
     """Whether two laws hold for the same values; None if their symbols differ or neither can be solved."""
     if one.symbols != other.symbols:
         return None
-    if len(one.symbols) == 1:
-        return _roots(one) == _roots(other)
-    # Algebra can take half a minute with exponentials; most unequal laws already differ at any point.
-    if _meet(one, other) is False:
+    for symbol in sorted(one.symbols):
+        solved = [(_roots(one, symbol, point), _roots(other, symbol, point)) for point in _points(one.symbols)]
+        if found := [pair for pair in solved if all(pair)]:
+            return all(_are_same(*pair) for pair in found)
+    return None
+
+
+def _points(symbols: set[str]) -> Iterator[Values]:
+    for base in _BASES:
+        yield {symbol: 1 / (place + base) for place, symbol in enumerate(sorted(symbols))}
+
+
+def _works(expression: Expression, point: Values) -> bool:
+    try:
+        expression.value(point)
+    except Unworkable:
         return False
-    differences = [_symbolic(law.sides[0]) - _symbolic(law.sides[1]) for law in (one, other)]
-    for symbol in map(_symbol, sorted(one.symbols)):
+    return True
+
+
+def _solves(law: Law, symbol: str, expression: Expression, point: Values) -> bool:
+    try:
+        solved = {**point, symbol: expression.value(point)}
+        first, *others = [side.value(solved) for side in law.sides]
+    except Unworkable:
+        return False
+    # "v - g × t = 0" has a side without a size.
+    return all(math.isclose(first, other, rel_tol=_EXACT, abs_tol=_EXACT) for other in others)
+
+
+def _are_same(some: Sequence[float], others: Sequence[float]) -> bool:
+    return len(some) == len(others) and all(map(lambda a, b: math.isclose(a, b, rel_tol=_EXACT), some, others))
+
+
+def _roots(law: Law, symbol: str, point: Values) -> Sequence[float]:
+    """Returns what the symbol may stand for where the others have these values; a lone one may be negative."""
+    first, second = law.sides[:2]
+
+    def difference(value: float) -> float:
         try:
-            solved = [sympy.solve(difference, symbol) for difference in differences]
-        except NotImplementedError:
-            continue
-        if all(solved):
-            crossed = zip(solved, reversed(differences), strict=True)
-            return all(sympy.simplify(law.subs(symbol, root)) == 0 for roots, law in crossed for root in roots)
-    return None
+            return first.value({**point, symbol: value}) - second.value({**point, symbol: value})
+        except Unworkable:
+            return math.nan
 
-
-def _roots(equation: Law) -> set[Any]:
-    """Returns what the only letter of an equation may stand for, negative numbers too."""
-    (name,) = equation.symbols
-    unknown = sympy.Symbol(name)
-    left, right = (_symbolic(side).subs(_symbol(name), unknown) for side in equation.sides[:2])
-    if sympy.simplify(left - right) == 0:
-        # Holds for any number.
-        return {unknown}
-    return {sympy.nsimplify(root) for root in sympy.solve(left - right, unknown)}
-
-
-def _meet(one: Law, other: Law) -> bool | None:
-    """Whether the second law holds at a point of the first; None if no point is easy to find."""
-    for name, expression in permutations(one.sides, 2):
-        if isinstance(name.tree, ast.Name) and name.tree.id not in expression.symbols:
-            values = {symbol: 1 / (place + math.e) for place, symbol in enumerate(expression.symbols)}
-            try:
-                values[name.tree.id] = expression.value(values)
-                return other.holds(values, _EXACT)
-            except Unworkable:
-                return None
-    return None
-
-
-def _symbol(name: str) -> sympy.Symbol:
-    return sympy.Symbol(name, positive=True)
-
-
-def _symbolic(expression: Expression) -> Any:
-    # Laws use radians throughout. The text of an expression holds nothing but whitelisted arithmetic.
-    names: dict[str, Any] = {"radians": _itself, "degrees": _itself, "log10": _log10, "e": sympy.E}
-    names |= {name: _symbol(name) for name in expression.symbols}
-    return sympy.sympify(expression.text.replace("math.", ""), locals=names, rational=True)
-
-
-def _itself(angle: Any) -> Any:
-    return angle
-
-
-def _log10(argument: Any) -> Any:
-    return sympy.log(argument, 10)
+    numbers = [*(-number for number in reversed(_GRID)), 0.0, *_GRID] if len(law.symbols) == 1 else _GRID
+    differences = [(number, difference(number)) for number in numbers]
+    roots = [number for number, value in differences if value == 0]
+    for (low, below), (high, above) in pairwise(differences):
+        if below * above < 0:
+            start, end = low, high
+            for _ in range(_HALVINGS):
+                middle = (start + end) / 2
+                start, end = (middle, end) if difference(middle) * below > 0 else (start, middle)
+            # A fraction changes its sign where its divisor is zero, too.
+            if abs(difference(start)) < min(abs(below), abs(above)):
+                roots.append(start)
+    return sorted(roots)

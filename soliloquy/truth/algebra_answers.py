@@ -5,6 +5,7 @@ import functools
 import re
 from collections.abc import Iterator, Sequence
 
+from soliloquy.truth.algebra import are_equal, are_equivalent
 from soliloquy.truth.expressions import BadExpression, Expression
 from soliloquy.truth.laws import Law, expression, law
 
@@ -19,9 +20,6 @@ _NEGATED = re.compile(r"\b(?:not|isn.?t|wasn.?t|never|rather than|instead of|tha
 _SOURCE = re.compile(
     r"\b(?:from|of|in|for|inside|expand\w*|simplif\w+|multipl\w+(?: out)?|factor\w*|open\w*(?: up)?)\W*$", re.I
 )
-# Larger powers take algebra long, and no lesson needs them.
-_LARGEST_POWER = 6
-_MOST_NODES = 120
 _SIDES = 2
 
 
@@ -48,9 +46,6 @@ def gives_algebra(text: str, formula: str) -> bool | None:
     stated = stated_algebra(text, formula)
     if wanted is None or not stated:
         return None
-    # sympy takes a second to load.
-    from soliloquy.truth.algebra import are_equal, are_equivalent
-
     if _name(wanted):
         return are_equal(stated[-1].sides[1], wanted.sides[1])
     judged = [are_equivalent(one, wanted) for one in stated]
@@ -95,7 +90,7 @@ def _chains_in(text: str, letters: set[str]) -> Iterator[Sequence[Expression]]:
     found = False
     for match in run.finditer(text):
         sides = [expression(side.strip(), tuple(sorted(letters))) for side in _EQUALS.split(match[0])]
-        chain = [side for side in sides if side is not None and _is_tame(side)]
+        chain = [side for side in sides if side is not None]
         if len(chain) < len(sides) or not any(side.symbols for side in chain):
             continue
         before = text[: match.start()]
@@ -108,11 +103,3 @@ def _chains_in(text: str, letters: set[str]) -> Iterator[Sequence[Expression]]:
         yield chain
     if not found:
         yield from source
-
-
-def _is_tame(side: Expression) -> bool:
-    nodes = list(ast.walk(side.tree))
-    powers = [node.right for node in nodes if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow)]
-    values = [one.value if isinstance(one, ast.Constant) else None for one in powers]
-    small = all(isinstance(value, int) and value <= _LARGEST_POWER for value in values)
-    return small and len(nodes) <= _MOST_NODES and not any(isinstance(node, ast.Call) for node in nodes)

@@ -5,11 +5,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from soliloquy.texts.utterances import content_words
 from soliloquy.truth.ledger import Ledger
 from soliloquy.truth.measured_values import is_rounded, place_of
 from soliloquy.truth.numbers import EXACT
-from soliloquy.truth.quantities import WrittenQuantity, is_same
-from soliloquy.truth.stated_answer import ALONE, STATED, Statement, statements
+from soliloquy.truth.quantities import WrittenQuantity, is_same, values_in
+from soliloquy.truth.result_units import asked_kinds, is_another
+from soliloquy.truth.stated_answer import ALONE, SENTENCE, STATED, Statement, statements
 from soliloquy.truth.units import unit
 from soliloquy.v1.conversation_pb2 import LEDGER_ROLE_GIVEN, Claim, LedgerEntry
 
@@ -28,6 +30,10 @@ OPEN = Judgement()
 _MUCH_MORE = 200
 # A message of so few words holds nothing but its answer.
 _SHORT = 6
+# A longer one may tell a step on the way.
+_LONG = 10
+# So many letters tell whether two words are forms of one: "spend" and "spent".
+_STEM = 4
 _DEGREE, _TEMPERATURE = unit("°"), unit("°C").kind
 
 
@@ -94,11 +100,12 @@ def _forms(written: WrittenQuantity, stated_unit: str) -> list[WrittenQuantity]:
     return [written, replace(written, unit=None)] if is_free else [written]
 
 
-def judge_text(text: str, entry: LedgerEntry, ledger: Ledger) -> bool | None:
+def judge_text(text: str, entry: LedgerEntry, ledger: Ledger, asked: str = "") -> bool | None:
     """Judges a message whose speaker does not say what it claims, by a search for the values of the ledger.
 
     It is right if it puts the value forward and states no other behind it, and wrong if it comes to a value of its kind
-    that the problem does not know, to the right number in a wrong unit, or calls another quantity its answer.
+    that the problem does not know, to the right number in a wrong unit, or calls another quantity its answer. A longer
+    message may give a step on the way: it is wrong only where it speaks of what is `asked`.
     """
     found = statements(text)
     if not found:
@@ -106,7 +113,8 @@ def judge_text(text: str, entry: LedgerEntry, ledger: Ledger) -> bool | None:
     ruled = [(one, compare(one.quantity, entry)) for one in found]
     given = [own for own in ledger.entries if own != entry and own.role == LEDGER_ROLE_GIVEN]
     others = [one for one, right in ruled if right is False and _answers(one.quantity, entry)]
-    unknown = [one for one in others if not _is_any(one.quantity, ledger.entries)]
+    said = values_in(asked)
+    unknown = [one for one in others if one.quantity.value not in said and not _is_any(one.quantity, ledger.entries)]
     if right := [one for one, ruling in ruled if ruling]:
         told = max(right, key=lambda one: (one.force, one.quantity.start))
         return None if _is_doubtful(told, right[-1].quantity.start, others, unknown, given) else True
@@ -118,7 +126,23 @@ def judge_text(text: str, entry: LedgerEntry, ledger: Ledger) -> bool | None:
     stated = [one for one in stated if not _is_any(one.quantity, given)]
     is_short = len(unknown) == 1 and len(text.split()) <= _SHORT
     is_other = "?" not in text and any(one.force == ALONE for one in others)
-    return False if (stated and stated[-1] in unknown) or is_short or is_other else None
+    if not (stated and stated[-1] in unknown) and not is_short and not is_other:
+        return None
+    return None if asked and _is_on_the_way(text, (stated or others)[-1], asked) else False
+
+
+def _is_on_the_way(text: str, told: Statement, asked: str) -> bool:
+    """Whether a value may be of something else than what is asked for."""
+    if told.force == ALONE or len(text.split()) <= _LONG:
+        return False
+    own = told.quantity.unit
+    is_of_other_kind = own is not None and is_another(own, asked_kinds(asked))
+    *_, task = [said for said in SENTENCE.findall(asked) if "?" in said] or [asked]
+    return is_of_other_kind or _stems(told.sentence).isdisjoint(_stems(task))
+
+
+def _stems(text: str) -> set[str]:
+    return {word[:_STEM] for word in content_words(text) if word.isalpha() and len(word) > 1}
 
 
 def _is_doubtful(

@@ -43,7 +43,7 @@ _BESIDE = lazy_pattern(
     r"(?:(?!\b(?:so|therefore|thus|hence|but I|(?:we|I) (?:get|got))\b)(?:[^.!?\n]|[.](?=\d)))*",
     re.MULTILINE | re.IGNORECASE,
 )
-_SENTENCE = lazy_pattern(r"(?:[^.!?\n;]|[.](?=\d))+[.!?;\n]*")
+SENTENCE = lazy_pattern(r"(?:[^.!?\n;]|[.](?=\d))+[.!?;\n]*")
 _ASKS = _cue(
     r"\b(?:why|how(?! about)|what|which|whose|whom|tell me|(?:do|does|did|can|could|should|would|will|shall|may"
     r"|must|am|have) "
@@ -68,7 +68,7 @@ _OPERAND = _cue(
 _OPERAND_BEHIND = _cue(
     r"\s*(?:[x÷]|\b(?:times|plus|minus|divided by|multiplied by)\b)\s*\(?[\d$€£√]|\s?(?:st|nd|rd|th)\b"
     r"|\s?[×*·÷/]\s?[^\W\d_]|\s[-−/]\s(?:[-−]?[(\d√]|\w*_\w|(?!I\b)[^\W\d_](?!\w))"
-    r"|\s(?:out of|(?<=\d\s)in) (?:the )?\d"
+    r"|\s(?:out of|(?<=\d\s)in) (?:the )?\d|\s?([^\W\d_]+?)s?\s[-−+×*·x/]\s[$€£]?[\d.,]+\s\1"
 )
 _CONCLUDES = _cue(
     r"\b(?:so+|(?:that|which) means|therefore|thus|hence|at (?:last|the end)|in (?:all|total|the end)"
@@ -106,6 +106,8 @@ class Statement(NamedTuple):
     quantity: WrittenQuantity
     # ALONE if nothing else stands there or it is called the answer, STATED as a result, MENTIONED, or in a REASON.
     force: int
+    # The words around it.
+    sentence: str
 
 
 # A message is read for several rules, at its turn and at the end.
@@ -114,16 +116,17 @@ def statements(message: str) -> Sequence[Statement] | None:
     """Returns what a message puts forward; None if it leaves the choice between two values open."""
     text = _told(message)
     reasons = [found.span() for found in _REASON.finditer(text)]
-    starts = [found.start() for found in _SENTENCE.finditer(text)]
+    sentences = [(found.start(), found[0]) for found in SENTENCE.finditer(text)]
     found = list[Statement]()
     for one in quantities_in(text, pronouns=True)[-_MOST:]:
-        force = _force(text, one, max(filter(one.start.__ge__, starts), default=0), first=not found)
+        start, sentence = next((own for own in reversed(sentences) if own[0] <= one.start), (0, text))
+        force = _force(text, one, start, first=not found)
         is_counted = one.spelled and one.value <= _COUNTED and one.unit is None
         if is_counted and (force < STATED or (one.word and (one.value == 1 or not _ENDS.match(text, one.end)))):
             continue
         if not _is_beside(text, one):
             in_reason = force < ALONE and any(start <= one.start < end for start, end in reasons)
-            found.append(Statement(one, REASON if in_reason else force))
+            found.append(Statement(one, REASON if in_reason else force, sentence))
     return None if _leaves_open(text, [one.quantity for one in found]) else found
 
 
@@ -161,7 +164,7 @@ def _told(message: str) -> str:
         if re.search(r"\d", text[found.end() :]):
             text = " " * found.end() + text[found.end() :]
             break
-    return _SENTENCE.sub(_without_question, text)
+    return SENTENCE.sub(_without_question, text)
 
 
 def _without_question(sentence: re.Match[str]) -> str:

@@ -11,6 +11,7 @@ from soliloquy.recipes.claims import unit_in
 from soliloquy.recipes.scaffold.labels_pb2 import SubQuestion
 from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.texts.phrases import says, says_exactly
+from soliloquy.truth.algebra import are_equivalent
 from soliloquy.truth.algebra_answers import algebra, gives_algebra
 from soliloquy.truth.calculations import calculations_of
 from soliloquy.truth.exactness import NOISE, is_right
@@ -106,7 +107,7 @@ def gives_law(answer: str, formula: str) -> bool | None:
         wanted = law(formula)
     except BadExpression:
         return None
-    told = [_are_equivalent(one, wanted) for one in _laws_in(without_markup(answer), wanted.symbols)]
+    told = [are_equivalent(one, wanted) for one in _laws_in(without_markup(answer), wanted.symbols)]
     if True in told:
         return True
     return False if False in told else None
@@ -129,13 +130,6 @@ def _laws_in(answer: str, symbols: set[str]) -> Iterator[Law]:
         found = None if _FACTOR.search(answer.partition(left)[0]) else law_between(left, right, symbols)
         if found:
             yield found
-
-
-def _are_equivalent(one: Law, other: Law) -> bool | None:
-    # sympy takes a second to load, and few answers need it.
-    from soliloquy.truth.algebra import are_equivalent
-
-    return are_equivalent(one, other)
 
 
 @functools.lru_cache(4096)
@@ -163,7 +157,7 @@ def gives_expected(text: str, target: SubQuestion) -> bool | None:
     wanted = expected_number(target.answer)
     if wanted:
         entry = _entry(target.answer, wanted.value)
-        return judge_text(text, entry, Ledger(LedgerRecord(entries=[entry])))
+        return judge_text(text, entry, Ledger(LedgerRecord(entries=[entry])), target.question)
     if expects_formula(target.answer):
         return gives_law(text, target.answer)
     return True if says(text, target.answer) else None

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from soliloquy.recipes.settled import StudentAnswer
+from soliloquy.recipes.settled import StudentAnswer, asked_for
 from soliloquy.recipes.soliloquy.facts import Facts, matches
 from soliloquy.texts.phrases import says, says_exactly
 from soliloquy.truth.algebra_answers import gives_algebra
@@ -39,7 +39,7 @@ def _answer(text: str, written: Sequence[WrittenQuantity], facts: Facts, number:
     if entry is None:
         right = _statement(text, written, step, facts)
         return StudentAnswer(said=said, right=right, settled=right is not None)
-    right = judge_text(text, entry, ledger)
+    right = judge_text(text, entry, ledger, asked_for(entry, facts.problem))
     return StudentAnswer(said=said, right=right, settled=right is not None and ledger.is_settled(entry), entry=entry)
 
 

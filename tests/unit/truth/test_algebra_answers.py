@@ -40,13 +40,14 @@ def test_every_equivalent_form_is_right(text: str, known: str) -> None:
         ("x + 5 = 2, so the number is below zero", EQUATION),
         ("x² + 9", SQUARE),
         ("x squared plus 9", SQUARE),
+        ("x^99999999 + 6x", FENCE),
     ],
 )
 def test_another_expression_or_equation_is_wrong(text: str, known: str) -> None:
     assert gives_algebra(text, known) is False
 
 
-@pytest.mark.parametrize("text", ["I am not sure", "32 maybe", "x^99999999 + 6x", "What is x?", "the sum is 26"])
+@pytest.mark.parametrize("text", ["I am not sure", "32 maybe", "What is x?", "the sum is 26"])
 def test_what_states_no_answer_in_letters_is_left_open(text: str) -> None:
     assert gives_algebra(text, FENCE) is None
 

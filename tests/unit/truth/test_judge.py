@@ -130,6 +130,25 @@ def test_a_message_without_claims_is_judged_by_the_values_of_the_ledger(message:
     assert judge_text(message, ledger.answer, ledger) is right
 
 
+@pytest.mark.parametrize(
+    ("message", "right"),
+    [
+        ("Each trip takes two of the vans and the ferry with them, so 5 × 4 = 20.", None),
+        ("The ride back with the old ferry that they took in May costs $17 altogether.", None),
+        ("So in the end I would say that all of the friends together spend 20 euros.", False),
+        ("Together they have to row for a while, and that is the whole story: 20.", None),
+        ("20 euros", False),
+        ("Because there are three of them, I think the answer has to be 20 euros.", False),
+        ("They are three friends and everybody has to bring 12 euros, as it says there.", None),
+    ],
+)
+def test_a_long_message_is_wrong_only_if_it_speaks_of_what_is_asked(message: str, right: bool | None) -> None:
+    question = "Three friends bring 12 euros each and go to the fair. How many euros do the friends spend?"
+    ledger = ledger_with(36, "€")
+    assert ledger.answer is not None
+    assert judge_text(message, ledger.answer, ledger, question) is right
+
+
 def test_labelled_messages_are_decided_and_seldom_wrongly() -> None:
     found = total(by_ledger(sorted(JUDGED.glob("*.jsonl")), known=True)).counts
     assert found["decided"] >= 0.9 * found["answers"]
