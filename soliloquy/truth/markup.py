@@ -35,7 +35,7 @@ def without_markup(text: str) -> str:
         text = _NUMBER_MARK.sub(_blank, text)
     text = _RULE.sub(lambda rule: " " * len(rule[0]), text)
     text = _EMPHASIS.sub(_without_emphasis, _LIST_MARK.sub(_blank, text))
-    text = _FORMULA.sub(r" \1 ", text.replace("$$", "  "))
+    text = _FORMULA.sub(r" \1 ", text.replace("$$", "  ").replace("\\pm", "±  "))
     text = _BOXED.sub(_without_braces, text)
     text = _WORDS_IN_LATEX.sub(_without_braces, text)
     text = _LINE_IN_LATEX.sub(" \n", text)

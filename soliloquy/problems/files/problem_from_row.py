@@ -10,6 +10,7 @@ from soliloquy.problems.files.step_questions import ANSWER_ASK, ask_differently
 from soliloquy.runtime.seeds import digest
 from soliloquy.truth.calculations import Calculation, calculations_of
 from soliloquy.truth.expressions import BadExpression, Expression, Unworkable, parse_expression
+from soliloquy.truth.foreign_units import is_foreign_unit
 from soliloquy.truth.ledger import make_ledger
 from soliloquy.truth.measured_values import has_three_digits, is_rounded
 from soliloquy.truth.number_format import format_number, format_value, is_workable, tidy
@@ -115,15 +116,19 @@ def _check_text(row: ProblemRow) -> None:
             raise BadField(next(iter(texts)), f"{after!r} contradicts {before!r}")
     for field, text in texts.items():
         for link in calculations_of(text):
-            if not link.right:
+            known = f"{row.question} {row.answer.unit if row.answer else ''} {text[link.start : link.stated_at]}"
+            is_foreign = link.right and is_foreign_unit(link.unit, known)
+            if not link.right or is_foreign:
                 line = text.count("\n", 0, link.start) + 1
                 where = f"line {line}: " if "\n" in text else ""
                 said = " ".join(link.text.split())
-                raise BadField(field, f"{where}{said!r} is false: {_correction(link)}")
+                raise BadField(field, f"{where}{said!r} is false: {_correction(link, is_foreign)}")
 
 
-def _correction(link: Calculation) -> str:
+def _correction(link: Calculation, is_foreign: bool) -> str:
     """Says what a false calculation comes to."""
+    if is_foreign:
+        return f"the problem speaks of nothing that is measured in {link.unit}"
     if not link.wrong_unit:
         return f"it is {format_value(tidy(link.value), link.unit)}"
     number = "" if is_rounded(link.stated, link.value) else f"it is {format_number(tidy(link.value))}, and "

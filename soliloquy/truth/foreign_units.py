@@ -1,0 +1,54 @@
+"""Whether a result is in a unit that has nothing to do with its problem: "4015 / 5 = 803 miles" of a loan."""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from soliloquy.texts.utterances import FUNCTION_WORDS
+from soliloquy.truth.arithmetic_policy import ABOUT, ASKING
+from soliloquy.truth.measured_values import MONEY
+from soliloquy.truth.quantities import quantities_in
+from soliloquy.truth.unit_table import Unit, powers_of, symbol, word
+from soliloquy.truth.units import unit
+
+_DEGREE = "°"
+_WORD = re.compile(r"[^\W\d_]+|[°$€£]")
+_NAMES = [
+    (re.compile(rf"\b(?:{names})", re.IGNORECASE), frozenset(powers_of(unit(own).kind) or [own]))
+    for own, names in [*ASKING["units"].items(), *ABOUT.items()]
+]
+
+
+def is_foreign_unit(stated: str, question: str) -> bool:
+    """Whether a unit measures what a question does not speak of; money, shares and single letters fit anywhere."""
+    measures = _dimensions(unit(stated))
+    if len(stated) == 1 or MONEY in measures:
+        return False
+    spoken = _spoken_of(question)
+    return measures.isdisjoint(spoken) if _DEGREE in measures else not measures <= spoken
+
+
+# Every result of a solution is held against it.
+@lru_cache(64)
+def _spoken_of(question: str) -> frozenset[str]:
+    found = {name for one in _units_of(question) for name in _dimensions(one)}
+    return frozenset(found).union(*(own for names, own in _NAMES if names.search(question)))
+
+
+def _units_of(question: str) -> Iterator[Unit]:
+    yield from (one.unit for one in quantities_in(question) if one.unit)
+    for name in _WORD.findall(question):
+        # "A" begins a sentence, "in" is seldom an inch.
+        if (known := symbol(name)) and name.lower() not in FUNCTION_WORDS:
+            yield known
+        try:
+            yield word(name)
+        except KeyError:
+            continue
+
+
+def _dimensions(own: Unit) -> set[str]:
+    """Returns what a unit is made of; degrees may be those of a temperature."""
+    if own == unit(_DEGREE):
+        return {_DEGREE, "K"}
+    return {name for one in (own, own.otherwise) if one and one.measure for name in powers_of(one.kind)}
