@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import click
 
 from benchmarks.command import AS_JSON
 from benchmarks.labelled import LISTED, Readings, cases, report, total
-from soliloquy.problems.files.problem_from_row import problem_from_row
+from soliloquy.problems.files.problem_from_row import BadField, problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.truth.judge import judge_text
 from soliloquy.truth.ledger import Ledger, ledger_of
@@ -86,10 +87,12 @@ def _of_dialogues(path: Path) -> Readings:
         }
         said = (turn.partition(":")[2].strip() for turn in row["conversation"].split("|EOM|"))
         labelled = {text: labels.pop(found) for text in said if (found := _digest(text)) in labels}
-        ledger = ledger_of(problem_from_row(ProblemRow.model_validate(written), "")) if labelled else None
-        for text, right in labelled.items():
-            if ledger is not None and ledger.answer is not None:
-                _judge(readings, text, right, ledger.answer, ledger.entries, row["question"])
+        # Whose solution contradicts itself is played by no run.
+        with suppress(BadField):
+            ledger = ledger_of(problem_from_row(ProblemRow.model_validate(written), "")) if labelled else None
+            for text, right in labelled.items():
+                if ledger is not None and ledger.answer is not None:
+                    _judge(readings, text, right, ledger.answer, ledger.entries, row["question"])
     return readings
 
 
