@@ -23,7 +23,7 @@ from tests.integration.model.serving import free_port
 
 CONVERSATIONS = 12
 SIZE = 4
-KILLS = 6
+KILLS = 3
 
 
 @pytest.mark.timeout(300)

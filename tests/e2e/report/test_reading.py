@@ -6,7 +6,7 @@ from soliloquy.v1.conversation_pb2 import Conversation
 from tests.e2e.chromium import Page, needs_chromium
 from tests.e2e.report.contents import FOCUSED, ID_OF, listed, searched
 
-pytestmark = [needs_chromium, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [needs_chromium, pytest.mark.asyncio(loop_scope="package")]
 
 
 async def test_a_link_opens_a_conversation_with_its_soliloquies_folded(page: Page, calculated: Conversation) -> None:
