@@ -4,10 +4,8 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from soliloquy.v1.sandbox_pb2 import (
-    Lane,
-    Status,
-)
+from soliloquy.v1 import sandbox_pb2
+from soliloquy.v1.sandbox_pb2 import Lane, Status
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,8 +23,8 @@ def deeds(file: Path) -> dict[str, Deed]:
     return {
         name: Deed(
             code=told["code"],
-            status=Status.Value(f"STATUS_{told['status'].upper()}"),
-            lane=Lane.Value(f"LANE_{told['lane'].upper()}"),
+            status=getattr(sandbox_pb2, f"STATUS_{told['status'].upper()}"),
+            lane=getattr(sandbox_pb2, f"LANE_{told['lane'].upper()}"),
             told=told.get("told", ""),
             names=tuple(told.get("names", ())),
         )
