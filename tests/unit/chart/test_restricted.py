@@ -17,7 +17,6 @@ GOOD: dict[str, Any] = {
     ],
     "volumes": [{"name": "tmp", "emptyDir": {}}, {"name": "kafka", "projected": {"sources": []}}],
 }
-OF_A_CONTAINER = "containers.0.securityContext"
 
 
 def changed(path: str, value: Any) -> dict[str, Any]:
