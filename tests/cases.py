@@ -19,7 +19,8 @@ def each_case(test: Test) -> Test:
     table = _tables(test.__code__.co_filename)[test.__name__.removeprefix("test_")]
     rows, ids = ([*table.values()], [*table]) if isinstance(table, dict) else (table, None)
     names = list(dict.fromkeys(name for row in rows for name in row))
-    return pytest.mark.parametrize(names, [[row.get(name) for name in names] for row in rows], ids=ids)(test)
+    marked: Test = pytest.mark.parametrize(names, [[row.get(name) for name in names] for row in rows], ids=ids)(test)
+    return marked
 
 
 @cache
