@@ -106,7 +106,7 @@ def test_a_prompt_that_cannot_be_used_is_refused_with_its_file_and_key(
 ) -> None:
     def change(own: str) -> str:
         text = own if whole is None else whole
-        return (begins or "") + (text.replace(*replaces) if replaces else text) + (ends or "")
+        return (begins or "") + (text.replace(replaces[0], replaces[1]) if replaces else text) + (ends or "")
 
     with pytest.raises(BrokenPrompt) as refused:
         checked_prompts(recipe, changed(recipe, file, change), scripted=False)
