@@ -23,6 +23,7 @@ TOGETHER = {
     ),
     "sandboxes": ("tests/integration/executor/",),
     "console": ("tests/e2e/console/",),
+    "report": ("tests/e2e/report/",),
 }
 
 

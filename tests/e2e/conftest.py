@@ -1,6 +1,9 @@
 """Shares a broker and the runs that many end-to-end tests begin with."""
 
+import fcntl
+import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,21 +14,33 @@ from tests.objects.fixtures import bucket as bucket
 from tests.objects.fixtures import object_store as object_store
 
 
+def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """Returns a folder that the first of the test processes makes for all of them."""
+    base = factory.getbasetemp()
+    out = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
+    with out.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not out.exists():
+            making = out.with_suffix(".making")
+            make(making)
+            making.rename(out)
+    return out
+
+
 @pytest.fixture(scope="session")
 def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A dataset of twelve, for whoever does not change it."""
-    out = tmp_path_factory.mktemp("reference") / "dataset"
-    grown(out, conversations=12)
-    return out
+    return made_once(tmp_path_factory, "reference", lambda out: grown(out, conversations=12))
 
 
 @pytest.fixture(scope="session")
 def killed_at_one(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("killed") / "out"
-    process = start(paced(out))
-    wait_for_frames(out, 1, process)
-    wait_for_end(kill_run(process))
-    return out
+    def make(out: Path) -> None:
+        process = start(paced(out))
+        wait_for_frames(out, 1, process)
+        wait_for_end(kill_run(process))
+
+    return made_once(tmp_path_factory, "killed", make)
 
 
 @pytest.fixture

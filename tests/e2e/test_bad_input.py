@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import each_case
 from tests.e2e.runs import SOLILOQUY, command, dataset, grown, run, said, start, wait_for_frames
 
 
@@ -101,15 +102,7 @@ def test_a_dataset_without_a_manifest_is_left_alone(tmp_path: Path) -> None:
     assert theirs.read_text("utf-8") == "mine\n"
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "complaint"),
-    [
-        ("manifest.json", '{"format": 1, "counts": {}}', "a dataset of format 1"),
-        ("manifest.json", '{"format": 3}', "has format 3; this version reads format 2"),
-        ("manifest.json", "{", "cannot be read"),
-        (".run/journal.jsonl", "{}", "an unfinished run of an earlier version"),
-    ],
-)
+@each_case
 def test_the_files_of_another_version_are_left_alone(tmp_path: Path, name: str, content: str, complaint: str) -> None:
     theirs = tmp_path / name
     theirs.parent.mkdir(exist_ok=True)

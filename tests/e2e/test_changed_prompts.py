@@ -159,14 +159,6 @@ def test_what_a_tutor_learns_has_the_prompts_of_the_run(whole: Path, tmp_path: P
     assert said([SOLILOQUY, "verify", str(frozen)]).returncode == 0
 
 
-def test_problems_are_written_about_the_topics_of_the_folder(tmp_path: Path) -> None:
-    mine = tmp_path / "mine"
-    mine.mkdir()
-    (mine / "topics.toml").write_text('topics = ["penguins"]', "utf-8")
-    grown(tmp_path / "out", problems="arithmetic", recipe="mathwell", conversations=3, prompts=str(mine))
-    assert {one.problem.topic for one in Dataset(tmp_path / "out")} == {"penguins"}
-
-
 def test_an_export_describes_the_student_as_the_run_did(tmp_path: Path) -> None:
     mine = written(tmp_path / "mine", "mathdial")
     profiles = mine / "profiles.toml"

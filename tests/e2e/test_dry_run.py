@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import each_case
 from tests.e2e.hosted import fake, invoice, priced
 from tests.e2e.runs import command, grown, records, run
 
@@ -47,14 +48,7 @@ def test_it_is_printed_for_people_with_the_first_prompts_and_what_a_budget_allow
     assert "The budget of 1,000,000 tokens is enough for about " in shown.stdout
 
 
-@pytest.mark.parametrize(
-    ("options", "complaint"),
-    [
-        ({"conversations": 10, "dry_run": True}, "it has nothing to say of so few"),
-        ({"like": "somewhere"}, "--like requires --dry-run"),
-        ({"dry_run": True, "like": "nowhere", "conversations": 20}, "nowhere does not exist"),
-    ],
-)
+@each_case
 def test_what_cannot_be_foretold_is_said_before_a_call(tmp_path: Path, options: dict[str, Any], complaint: str) -> None:
     refused = run(command(tmp_path / "out", **options))
     assert refused.returncode == 2 or complaint.startswith("nowhere")

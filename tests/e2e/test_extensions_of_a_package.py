@@ -10,6 +10,7 @@ import pytest
 from benchmarks.model_load import caller, channel
 from soliloquy.dataset.reading import Dataset
 from soliloquy.v1.model_pb2 import GenerateRequest, Message
+from tests.cases import each_case
 from tests.e2e.runs import SOLILOQUY, command, run
 from tests.e2e.shell import Shell, shell
 from tests.e2e.test_recipe_of_a_package import installed, with_package
@@ -85,22 +86,7 @@ def test_its_engine_answers_in_the_model_service(beside: Mapping[str, str], base
     assert "Why does it fall?" in text
 
 
-@pytest.mark.parametrize(
-    ("group", "line", "arguments"),
-    [
-        (
-            "exports",
-            "export format broken: nowhere:FORMAT does not load",
-            ["export", ".", "--format", "broken", "--out", "rows.jsonl"],
-        ),
-        (
-            "engines",
-            "engine broken: nowhere:FORMAT does not load",
-            ["model", "serve", "--engine", "broken", "--model", "."],
-        ),
-        ("truth", "check broken: nowhere:FORMAT does not load", ["service", "tutor", "--kafka", "127.0.0.1:1"]),
-    ],
-)
+@each_case
 def test_a_broken_entry_is_one_line_that_names_it(group: str, line: str, arguments: list[str], tmp_path: Path) -> None:
     info = tmp_path / "broken-1.0.dist-info"
     info.mkdir()

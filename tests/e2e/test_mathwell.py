@@ -12,6 +12,7 @@ from soliloquy.recipes.mathwell.criteria.learning import calibrate
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.weights import digest_of
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+from tests.cases import each_case
 from tests.e2e.hosted import model_service
 from tests.e2e.runs import SOLILOQUY, dataset, grown, records, run, said
 from tests.e2e.services import serving
@@ -133,14 +134,7 @@ def test_rounds_of_the_scripted_writer_run_and_say_that_nothing_is_learned(tmp_p
     assert "the rounds differ by chance only" in (tmp_path / "rounds" / "rounds.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--base", "."], "--base and --config require each other"),
-        (["--start", "somewhere"], "--start requires --base"),
-        (["--base", ".", "--config", "nowhere"], "unknown configuration 'nowhere'"),
-    ],
-)
+@each_case
 def test_rounds_that_cannot_be_are_said_in_a_line(tmp_path: Path, options: list[str], message: str) -> None:
     out = tmp_path / "out"
     done = said([SOLILOQUY, "problems", "improve", "--rounds", "1", "--per-round", "1", "--out", str(out), *options])

@@ -11,6 +11,7 @@ import pytest
 
 from soliloquy.problems.bank.bank import FAMILIES
 from soliloquy.problems.files.problem_file import read_problems
+from tests.cases import each_case
 from tests.e2e.runs import SOLILOQUY, grown, run, said
 
 
@@ -125,20 +126,7 @@ def test_a_fault_of_a_problem_file_is_named_with_its_line(tmp_path: Path) -> Non
     assert (result.returncode, result.stdout.startswith(f"{path}:2: solution")) == (1, True)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
-        (
-            ["list", "chemistry"],
-            "there is no bank 'chemistry': the banks are algebra, arithmetic, fractions, physics, statistics",
-        ),
-        (["show", "physics/free_fall"], "physics has no family 'free_fall'"),
-        (["show", "physics/falling_object#x"], "invalid problem number 'x'"),
-        (["show", "absent.jsonl:3"], "absent.jsonl: cannot be read"),
-        (["sample", "physics", "--count", "1", "--topic", "love"], "physics has no topic 'love'"),
-        (["check", "absent"], "'absent' is neither a file, nor a folder, nor a bank"),
-    ],
-)
+@each_case
 def test_what_cannot_be_done_is_one_clear_line(arguments: list[str], reason: str) -> None:
     result = said([SOLILOQUY, "problems", *arguments])
     assert result.returncode == 2

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import each_case
 from tests.e2e.large import WRITERS, peak_of_import
 from tests.e2e.runs import SOLILOQUY, grown, run, said
 
@@ -80,17 +81,7 @@ def test_an_import_without_a_usable_row_fails(tmp_path: Path) -> None:
     assert not (tmp_path / "mine.jsonl").exists()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        (["import", "none.csv", "--as", "csv", "--out", "o"], "none.csv: no such file or folder"),
-        (["import", "none.csv", "--as", "excel", "--out", "o"], "'excel' is not one of"),
-        (["import", "none.csv", "--as", "csv", "--out", "o", "--columns", "colour=x"], "'colour=x': use OURS=THEIRS"),
-        (["dedupe", "none.jsonl", "--out", "o"], "none.jsonl: cannot be read: No such file"),
-        (["split", "none.jsonl", "--out", "o"], "none.jsonl: cannot be read: No such file"),
-        (["split", "none.jsonl", "--out", "o", "--by-solve-rate"], "--by-solve-rate requires --sample"),
-    ],
-)
+@each_case
 def test_what_cannot_be_done_is_one_line(arguments: list[str], complaint: str) -> None:
     assert complaint in refused(*arguments)
 

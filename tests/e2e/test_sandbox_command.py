@@ -186,10 +186,3 @@ async def test_a_terminated_service_answers_the_job_that_it_runs(tmp_path: Path)
                 if execution.job_id == "quick":
                     process.terminate()
     assert answers == [("quick", "ok"), ("slow", "ok")]
-
-
-def test_help_says_what_each_command_is_for() -> None:
-    listed = said(sandbox("--help")).stdout
-    for command in ("run", "selftest", "serve"):
-        assert f"\n  {command} " in listed
-        assert said(sandbox(command, "--help")).returncode == 0

@@ -1,4 +1,4 @@
-"""Problems in every published form go through every recipe that can use them; the others are named beforehand."""
+"""Problems in every published form go through the recipes that can use them; the others are named beforehand."""
 
 import csv
 import json
@@ -86,13 +86,13 @@ def _bigmath() -> Rows:
     ]
 
 
-# The rows of each form, the suffix of its file, and how many of them each recipe can use.
-SETS: dict[str, tuple[Rows, str, tuple[int, int, int]]] = {
-    "gsm8k": (_gsm8k(), "jsonl", (3, 3, 3)),
-    "mathdial": (_mathdial(), "jsonl", (3, 3, 3)),
-    "sgsm": (_sgsm(), "csv", (4, 4, 4)),
-    "bigmath": (_bigmath(), "jsonl", (3, 3, 3)),
-    "physics": ([LIFT, SKY], "json", (2, 1, 1)),
+# The rows of each form, the suffix of its file, how many of them each recipe can use, and the recipes that are run.
+SETS: dict[str, tuple[Rows, str, tuple[int, int, int], Sequence[str]]] = {
+    "gsm8k": (_gsm8k(), "jsonl", (3, 3, 3), ["mathdial"]),
+    "mathdial": (_mathdial(), "jsonl", (3, 3, 3), ["scaffold"]),
+    "sgsm": (_sgsm(), "csv", (4, 4, 4), ["soliloquy"]),
+    "bigmath": (_bigmath(), "jsonl", (3, 3, 3), ["mathdial"]),
+    "physics": ([LIFT, SKY], "json", (2, 1, 1), ["soliloquy", "scaffold"]),
 }
 # The stand-in for a model errs in calculations of the solution. Where there are none it has no wrong solution to offer.
 WITHOUT_CONFUSION = ("bigmath", "mathdial")
@@ -113,8 +113,8 @@ def _written(path: Path, rows: Rows) -> Path:
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_a_set_goes_through_each_recipe_as_its_check_foresees(name: str, tmp_path: Path) -> None:
-    rows, suffix, usable = SETS[name]
+def test_a_set_goes_through_recipes_as_its_check_foresees(name: str, tmp_path: Path) -> None:
+    rows, suffix, usable, run = SETS[name]
     problems = tmp_path / "problems.jsonl"
     source = _written(tmp_path / f"theirs.{suffix}", rows)
     imported = said([SOLILOQUY, "problems", "import", "--as", name, str(source), "--out", str(problems)])
@@ -123,6 +123,8 @@ def test_a_set_goes_through_each_recipe_as_its_check_foresees(name: str, tmp_pat
     for recipe, count in zip(RECIPES, usable, strict=True):
         [foreseen] = [line for line in checked if line.startswith(f"{recipe}: ")]
         assert f"{count} of {len(rows)} problems are of use" in foreseen
+        if recipe not in run:
+            continue
         grown = said(command(tmp_path / recipe, recipe=recipe, problems=problems, conversations=len(rows)))
         if (name, recipe) == WITHOUT_CONFUSION:
             assert grown.returncode == 1

@@ -26,10 +26,8 @@ BLOCKING = """performance.getEntriesByType('resource')
     .filter(({ renderBlockingStatus }) => renderBlockingStatus === 'blocking').map(({ name }) => name)"""
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_nothing_is_wider_than_a_phone(page: Page, grown: str, scheme: str) -> None:
+async def test_nothing_is_wider_than_a_phone(page: Page, grown: str) -> None:
     await page.sized(PHONE, 740, mobile=True)
-    await page.coloured(scheme)
     await opened(page, grown)
     places = (f"runs/{grown}", f"compare/{grown}/{grown}", "compare", "runs", "runs?start", "dead-letters")
     for place in ("", *places, "pipeline", "training", "chat"):

@@ -18,7 +18,7 @@ from tests.unit.scripted.growing import grown
 GROWN, COPIES = 12, 8
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def conversations() -> list[Conversation]:
     async def all_of_them() -> list[Conversation]:
         return [await grown(ordinal, seed=11) for ordinal in range(GROWN)]
@@ -31,7 +31,7 @@ def conversations() -> list[Conversation]:
     return [copied(one, f"{copy:02x}{place:022x}") for copy in range(COPIES) for place, one in enumerate(made)]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def calculated(conversations: list[Conversation]) -> Conversation:
     """One that has a program which found the student right."""
     found = next(c for c in conversations if any(turn.calculation.attempts for turn in c.turns))
@@ -40,7 +40,7 @@ def calculated(conversations: list[Conversation]) -> Conversation:
     return found
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def folder(
     tmp_path_factory: pytest.TempPathFactory, conversations: list[Conversation], calculated: Conversation
 ) -> Path:
@@ -63,13 +63,13 @@ def folder(
     return out
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="package", loop_scope="package")
 async def browser(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Page]:
     async with chromium(tmp_path_factory.mktemp("profile")) as page:
         yield page
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest_asyncio.fixture(loop_scope="package")
 async def page(browser: Page, folder: Path) -> AsyncIterator[Page]:
     """Opened anew; no test may leave a complaint or have asked for anything but the file."""
     await browser.open_anew((folder / "report.html").as_uri())

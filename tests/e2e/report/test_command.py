@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-import pytest
-
+from tests.cases import each_case
 from tests.datasets import accepted_rows, written
 from tests.e2e.runs import SOLILOQUY, said
 from tests.unit.dataset.test_statistics import conversation
@@ -31,14 +30,7 @@ def test_an_earlier_report_is_replaced_and_no_other_file(tmp_path: Path) -> None
     assert own.read_text("utf-8").endswith("<title>my page</title>")
 
 
-@pytest.mark.parametrize(
-    ("manifest", "out", "complaint"),
-    [
-        (False, None, "holds no "),
-        (True, "/proc/report.html", "/proc"),
-        (True, "missing/report.html", "cannot be written"),
-    ],
-)
+@each_case
 def test_what_cannot_be_done_is_one_line(tmp_path: Path, manifest: bool, out: str | None, complaint: str) -> None:
     if manifest:
         written(tmp_path, [])

@@ -7,7 +7,7 @@ from soliloquy.v1.conversation_pb2 import Conversation, ErrorStrategy
 from tests.e2e.chromium import Page, needs_chromium
 from tests.e2e.report.contents import COUNT, HIDDEN, ID_OF, chosen, listed, searched
 
-pytestmark = [needs_chromium, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [needs_chromium, pytest.mark.asyncio(loop_scope="package")]
 
 
 async def test_the_list_has_pages(page: Page, conversations: list[Conversation]) -> None:

@@ -7,7 +7,7 @@ from tests.e2e.accessibility import PHONE, needs_axe, on_phones_and_screens, see
 from tests.e2e.chromium import Page, needs_chromium
 from tests.e2e.report.contents import ID_OF
 
-pytestmark = [needs_chromium, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [needs_chromium, pytest.mark.asyncio(loop_scope="package")]
 
 
 async def test_a_page_opens_with_how_far_the_dataset_can_be_relied_on(

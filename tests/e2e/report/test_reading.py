@@ -3,10 +3,11 @@
 import pytest
 
 from soliloquy.v1.conversation_pb2 import Conversation
+from tests.cases import each_case
 from tests.e2e.chromium import Page, needs_chromium
 from tests.e2e.report.contents import FOCUSED, ID_OF, listed, searched
 
-pytestmark = [needs_chromium, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [needs_chromium, pytest.mark.asyncio(loop_scope="package")]
 
 
 async def test_a_link_opens_a_conversation_with_its_soliloquies_folded(page: Page, calculated: Conversation) -> None:
@@ -31,14 +32,7 @@ async def test_a_link_opens_a_conversation_with_its_soliloquies_folded(page: Pag
     assert labels[0] == "opening"
 
 
-@pytest.mark.parametrize(
-    ("recipe", "part", "said"),
-    [
-        ("mathdial", "It falls 5 m + 5 m.", ["its wrong solution: doubted", "focus", "guide focus"]),
-        ("mathwell", "solvable: no, says a rule: It asks nothing.", ["What the judges say"]),
-        ("scaffold", "1. How far does it fall? 5 m", ["to show: confusion", "sub-question", "learner state"]),
-    ],
-)
+@each_case
 async def test_what_only_some_recipes_have_is_shown_where_it_is(
     page: Page, recipe: str, part: str, said: list[str]
 ) -> None:

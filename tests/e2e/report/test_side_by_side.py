@@ -7,7 +7,7 @@ from tests.e2e.accessibility import PHONE
 from tests.e2e.chromium import Page, needs_chromium
 from tests.e2e.report.contents import ID_OF
 
-pytestmark = [needs_chromium, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [needs_chromium, pytest.mark.asyncio(loop_scope="package")]
 
 REJECTED = ID_OF["mathdial"]
 SHOWN = "[...document.querySelectorAll('.sides section')].map((side) => side.checkVisibility())"

@@ -7,7 +7,7 @@ import pytest
 from tests.e2e.chromium import Page, needs_chromium
 from tests.e2e.report.contents import HOSTILE, ID_OF
 
-pytestmark = [needs_chromium, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [needs_chromium, pytest.mark.asyncio(loop_scope="package")]
 
 
 async def test_a_conversation_that_is_markup_does_nothing(page: Page) -> None:

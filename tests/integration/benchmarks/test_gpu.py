@@ -1,6 +1,5 @@
 """The programme for a GPU, run here with the smallest model: what it counts, and what it writes."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -73,23 +72,6 @@ async def test_an_engine_is_measured_while_its_adapter_is_replaced(base: Path, t
     assert all(each["ours"]["tokens_per_second"]["min"] > 0 for each in found["callers"].values())
     assert found["adapters"]["replaced"] >= 1
     assert "| transformers nano, cpu | 2 | " in tables({"transformers_nano": found})
-
-
-def test_a_step_that_was_measured_is_not_measured_again_and_one_without_its_library_is_named(tmp_path: Path) -> None:
-    from benchmarks.gpu.__main__ import gpu
-
-    figures = tmp_path / "figures"
-    figures.mkdir()
-    adapters = {"callers": 32, "replaced": 3, "replaced_seconds": {"median": 0.5}, "tokens_per_second": 10.0}
-    reading = {"tokens_per_second": {"median": 20.0}, "prompt_tokens": 100}
-    known = {"callers": {}, "start_seconds": 1.0, "reading": reading, "adapters": adapters}
-    (figures / "transformers_1b.json").write_text(json.dumps(known), "utf-8")
-    options = ["--data", str(tmp_path), "--out", str(tmp_path), "--minutes", "0"]
-    ran = CliRunner().invoke(gpu, [*options, "transformers_1b", "train_8b_4bit", "train_8b_lora"])
-    assert ran.exit_code == 0, ran.output
-    assert "transformers 1b: ready after 1 s; an adapter replaced 3 times" in ran.output
-    assert "train_8b_4bit: not measured, since bitsandbytes is not installed" in ran.output
-    assert "train_8b_lora: not begun, since it may take 240 s: run the same command again" in ran.output
 
 
 def test_without_a_gpu_nothing_is_made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,5 @@
 """`python -m benchmarks model-client` on a small scale."""
 
-import time
-
 import pytest
 
 from benchmarks import model_client
@@ -21,19 +19,6 @@ async def test_the_overhead_is_of_calls_that_were_answered() -> None:
     # Each begins with as many calls as there are connections.
     assert fake.fates == {Fate.ANSWERED: 2 * (300 + model_client.IN_FLIGHT)}
     assert all(found[name]["cpu_ms_a_call"] > 0 for name in ("ours", "bare"))
-
-
-async def test_a_storm_loses_no_call_and_its_end_is_found() -> None:
-    # Longer than a busy machine takes for one call of each of 256 callers, who ask in waves.
-    weather = FakeSettings(latency=0.4, throttled=0.5, period=3.0, storm=2.0, retry_after="0.1")
-    fake = FakeServer(ENGINE, weather)
-    async with fake.serving("127.0.0.1:0") as url:
-        began = time.monotonic() + 1.0
-        found = await model_client.storm(url, began=began, ended=began + 2.0, after=2.5)
-    assert found["lost"] == 0
-    assert fake.fates[Fate.THROTTLED] > 0
-    assert fake.fates[Fate.ANSWERED] == found["calls"]
-    assert found["recovery_seconds"] >= model_client.WINDOW_SECONDS
 
 
 @pytest.mark.parametrize(("recovery", "reached"), [(9.0, True), (11.0, False)])

@@ -19,6 +19,7 @@ from services.gateway.settings import GatewaySettings
 from soliloquy.client import Sandbox
 from soliloquy.runs.chat import ChatTutors, routes, tutoring
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
+from tests.cases import each_case
 from tests.integration.chat.support import BANK, BEGINNING, MODEL, PROBLEMS, answers
 from tests.integration.executor.support import needs_runsc
 from tests.integration.gateway.support import opened
@@ -111,16 +112,7 @@ async def test_a_chat_is_begun_held_read_again_and_finished(sandbox: str, tmp_pa
         assert (await client.get(f"/v1/chats/{chat['id']}"))[0] == 404
 
 
-@pytest.mark.parametrize(
-    ("path", "body", "status", "words"),
-    [
-        ("/v1/chats", {"recipe": "mathwell", "bank": "arithmetic"}, 400, "has no student"),
-        ("/v1/chats", {"recipe": "soliloquy", "bank": "physics", "seed": "1"}, 400, "seed: Input should be a valid"),
-        ("/v1/chats", {"recipe": "soliloquy", "file": "/etc/passwd"}, 400, "file: Extra inputs are not permitted"),
-        ("/v1/chats/none/messages", {"text": "hi"}, 404, "there is no chat 'none'"),
-        ("/v1/chats/none/finish", {"keep": "maybe"}, 400, "keep: Input should be a valid boolean"),
-    ],
-)
+@each_case
 async def test_what_is_wrong_with_a_request_is_said_in_its_status_and_a_sentence(
     sandbox: str, tmp_path: Path, path: str, body: Any, status: int, words: str
 ) -> None:
@@ -205,22 +197,7 @@ async def test_what_goes_wrong_in_a_stream_is_the_last_that_it_tells(sandbox: st
     assert "scaffold cannot use this problem" in json.loads(last)["error"]["message"]
 
 
-@pytest.mark.parametrize(
-    ("body", "status", "words"),
-    [
-        ({"model": "gpt", "messages": [{"role": "user", "content": "hi"}]}, 404, "there is no recipe 'gpt'"),
-        ({"model": "mathwell", "messages": [{"role": "user", "content": "hi"}]}, 400, "has no student"),
-        ({"model": "soliloquy", "messages": []}, 400, "messages: List should have at least 1 item"),
-        ({"model": "soliloquy", "messages": [{"role": "tool", "content": "x"}]}, 400, "messages.0.role"),
-        (
-            {"model": "scaffold", "messages": [{"role": "user", "content": "How far?"}]},
-            400,
-            "does not read a person's words in scaffold",
-        ),
-        ({"messages": [{"role": "user", "content": "hi"}]}, 400, "model: Field required"),
-        ({"model": "soliloquy", "messages": [{"role": "user", "content": "hi"}], "n": 2}, 400, "n is 2, which is not"),
-    ],
-)
+@each_case
 async def test_errors_come_in_the_shape_that_openai_gives_them(
     sandbox: str, tmp_path: Path, body: Any, status: int, words: str
 ) -> None:

@@ -17,6 +17,7 @@ from services.executor.launcher import SandboxLauncher, open_launcher
 from services.executor.policy import CGROUP, KINDS
 from services.executor.sandbox import SandboxDied
 from services.executor.settings import SandboxSettings
+from tests.cases import each_case
 from tests.integration.executor import nobody
 from tests.integration.executor.leftovers import leftovers
 from tests.integration.executor.sites import assert_sound, booted, opened, run
@@ -162,16 +163,7 @@ async def test_a_platform_that_hangs_is_given_up_after_its_time_for_one_that_boo
     await until(lambda: leftovers(tmp_path) == [])
 
 
-@pytest.mark.parametrize(
-    ("lines", "why"),
-    [
-        (
-            'case "$*" in *--version*|*--ignore-cgroups*);; *) echo no cgroups here >&2; exit 1;; esac',
-            "no cgroups here",
-        ),
-        ("more=--ignore-cgroups", "has not set the sandbox's memory limit"),
-    ],
-)
+@each_case
 async def test_without_the_control_group_that_the_machine_can_make_no_sandbox_is_used(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, lines: str, why: str
 ) -> None:

@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 pytestmark = [needs_runsc, pytest.mark.asyncio(loop_scope="session")]
 
 _ENDLESS = "x = sum(1 for n in range(10 ** 12))"
-_GARBAGE = (b"GET / HTTP/1.1\r\n\r\n", b"\0" * 65_536, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\xff" * 4_096)
 _SERVING = health_pb2.HealthCheckResponse.SERVING
 _NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 

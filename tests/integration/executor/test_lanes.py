@@ -10,6 +10,7 @@ from services.executor.pool import SandboxPool
 from services.executor.submission import LimitExceeded
 from soliloquy.v1 import sandbox_pb2
 from soliloquy.v1.sandbox_pb2 import LANE_FAST, LANE_FORK, LANE_SINGLE_USE, STATUS_ERROR, STATUS_OK, Job, Limits
+from tests.cases import each_case
 from tests.integration.executor.support import (
     assert_ordinary_job_is_right,
     job,
@@ -96,15 +97,7 @@ async def test_a_caller_that_asks_for_more_is_told_the_limit(pool: SandboxPool) 
         await pool.execute(Job(code="x = 1", limits=Limits(wall_seconds=60)))
 
 
-@pytest.mark.parametrize(
-    ("package", "code", "shown"),
-    [
-        ("numpy", "import numpy as np\nx = np.sqrt(np.float64(2.25))", "real: 1.5"),
-        ("numpy", "import numpy as np\nx = list(np.cross([1, 0, 0], [0, 1, 0]))", 'integer: "1"'),
-        ("sympy", "from sympy import solve, symbols\nt = symbols('t')\nx = solve(2 * t - 7, t)[0]", "real: 3.5"),
-        ("sympy", "import sympy, numpy\nx = sympy.Integer(numpy.int64(3)) ** 2", 'integer: "9"'),
-    ],
-)
+@each_case
 async def test_numpy_and_sympy_are_there_and_their_numbers_are_numbers(
     pool: SandboxPool, package: str, code: str, shown: str
 ) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from tests.cases import each_case
 from tests.integration.gateway.site import OPERATOR, START, Site, guarded, head, site, told
 
 # Refused requests change nothing, so one gateway serves all tests.
@@ -41,20 +42,7 @@ async def test_what_is_not_known_is_not_found(at: Site) -> None:
         assert (await at.ask("POST", path)).status == 404, path
 
 
-@pytest.mark.parametrize(
-    ("query", "told"),
-    [
-        ("page_token=forged", "page_token"),
-        ("page_token=%00%ff%27--", "page_token"),
-        ("page_size=-1", "page_size"),
-        ("page_size=1e3", 'page_size is "1e3": send a whole number'),
-        ("page_size=99999999999", "page_size"),
-        ("state=RUN_STATE_DONE", 'state is "RUN_STATE_DONE": send one of RUN_STATE_UNSPECIFIED'),
-        ("state=2", "send one of"),
-        ("stat=RUN_STATE_PAUSED", "unknown parameter 'stat': use state, page_size, page_token"),
-        ("page_size=1&page_size=2", "page_size is given twice"),
-    ],
-)
+@each_case
 async def test_a_forged_question_is_refused_in_one_sentence(at: Site, query: str, told: str) -> None:
     answer = await at.ask("GET", f"/v1/runs?{query}")
     assert (answer.status, answer.code) == (400, "invalid")

@@ -63,18 +63,6 @@ async def test_lists_of_any_length_are_read_page_by_page(address: str) -> None:
     assert len({finished.id for finished in found}) == len(found) == 230
 
 
-async def test_a_run_is_paused_resumed_and_cancelled(address: str, collecting: Collecting) -> None:
-    collecting.open.clear()
-    async with AsyncRuns(address) as runs:
-        run = (await runs.start(**ARITHMETIC)).id
-        assert state_of(await runs.pause(run)) == "paused"
-        assert [status.id async for status in runs.list("paused")] == [run]
-        assert state_of(await runs.resume(run)) == "running"
-        assert state_of(await runs.cancel(run)) == "cancelled"
-        with pytest.raises(InvalidRequest, match="is cancelled and cannot be resumed"):
-            await runs.resume(run)
-
-
 async def test_watchers_outlast_a_gateway_that_comes_back(connect: Connect) -> None:
     """Nothing is told twice, nothing of a tail is left out, and a run that is started meanwhile is one run."""
     collecting = Collecting()

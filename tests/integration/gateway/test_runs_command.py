@@ -6,10 +6,10 @@ import signal
 import subprocess
 import sys
 
-import pytest
 from click.testing import Result
 
 from soliloquy.client import AsyncRuns, state_of
+from tests.cases import each_case
 from tests.integration.gateway.served import ARITHMETIC, command, served
 from tests.integration.gateway.support import Collecting, growing
 from tests.integration.transport.support import Connect
@@ -122,18 +122,7 @@ async def test_who_stops_watching_leaves_the_run_alone(address: str, collecting:
         assert state_of(await runs.get(run)) == "running"
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (("show", "no-such"), "soliloquy: there is no run 'no-such': list the runs"),
-        (("watch", "no-such"), "soliloquy: there is no run 'no-such'"),
-        (
-            ("start", "--problems", "poetry", "--conversations", "2"),
-            "soliloquy: problems cannot be 'poetry': there are algebra, arithmetic, fractions, physics, statistics; "
-            "a gateway with --problem-files DIR",
-        ),
-    ],
-)
+@each_case
 async def test_what_a_gateway_refuses_is_one_line(address: str, words: tuple[str, ...], told: str) -> None:
     ended = await asyncio.to_thread(command, *words, "--gateway", address)
     assert (ended.exit_code, ended.stdout) == (2, "")

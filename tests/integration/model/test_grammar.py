@@ -12,6 +12,7 @@ from soliloquy.recipes.answers import Decision, Program
 from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.runtime.answers import Answer
 from soliloquy.v1.model_pb2 import Finish
+from tests.cases import each_case
 from tests.integration.model.support import answer, request, started
 from tests.models import needs_torch
 
@@ -45,14 +46,7 @@ async def test_an_answer_that_ends_before_its_schema_does_says_so(base: Path) ->
     assert completion.text.startswith("{")
 
 
-@pytest.mark.parametrize(
-    ("schema", "refusal"),
-    [
-        ('{"type": "object"', "invalid JSON schema"),
-        ('{"type": "poem"}', "unsupported schema: .*poem"),
-        ('{"$ref": "#/nowhere"}', "unsupported schema: .*nowhere"),
-    ],
-)
+@each_case
 async def test_a_schema_that_cannot_be_held_to_is_refused(base: Path, schema: str, refusal: str) -> None:
     async with started(base) as chat:
         with pytest.raises(InvalidRequest, match=refusal):

@@ -7,6 +7,7 @@ import pytest
 from benchmarks import planted
 from benchmarks.labelled import total
 from benchmarks.plans import SETS, count_steps, judge
+from tests.cases import each_case
 
 
 # Two wrong sub-answers belong to a step that states a fraction without a calculation: a verifier decides of them.
@@ -28,14 +29,7 @@ def test_a_program_with_a_dead_operation_does_not_count_as_read(tmp_path: Path) 
     assert readings.counts == {"programs": 2, "as many steps as operations": 1}
 
 
-@pytest.mark.parametrize(
-    ("name", "rejections", "acceptances"),
-    [
-        ("first", {}, {"contradiction": 1, "given_away": 8}),
-        ("unseen", {"last": 1, "contradiction": 1}, {"given_away": 6}),
-        ("varied", {"last": 1, "contradiction": 4, "uncovered": 1}, {"contradiction": 2, "given_away": 3}),
-    ],
-)
+@each_case
 def test_hardly_a_rule_refuses_a_right_plan_and_few_planted_faults_pass(
     name: str, rejections: dict[str, int], acceptances: dict[str, int]
 ) -> None:

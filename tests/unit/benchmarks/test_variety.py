@@ -2,29 +2,14 @@
 
 import pytest
 
-from benchmarks.labelled import as_counts, total
-from benchmarks.variety import is_about_topic, judge_topics, write
+from benchmarks.labelled import as_counts
+from benchmarks.variety import is_about_topic, judge_topics
 from soliloquy.programs.tracing import structure_of
 from soliloquy.recipes.mathwell.criteria.verdicts import WordProblem
+from tests.cases import each_case
 
 
-async def test_five_hundred_problems_of_25_topics_and_5_grades_have_450_programs() -> None:
-    readings = total((await write(1)).values())
-    assert readings.counts["problems"] == 500
-    assert readings.counts["different programs"] >= 450
-    assert readings.counts["about the topic"] >= 475, readings.faults
-    assert readings.counts["approved by rules"] >= 475, readings.faults
-
-
-@pytest.mark.parametrize(
-    ("question", "is_about"),
-    [
-        ("Ana has 12 posters of penguins and gets 3 more. How many posters has she?", True),
-        ("Ana counts birds. There are 12 on the ice and 3 in the water. How many penguins does she count?", True),
-        ("The class talks about penguins. Ana buys 12 pens and 3 pencils. How many things does she buy?", False),
-        ("Penguins are lovely. Ana has 12 books and gets 3 more. How many books has she?", False),
-    ],
-)
+@each_case
 def test_a_topic_that_only_stands_beside_the_numbers_is_not_what_a_problem_is_about(
     question: str, *, is_about: bool
 ) -> None:

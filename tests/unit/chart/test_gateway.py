@@ -149,7 +149,3 @@ def test_without_it_the_executor_listens_to_nobody() -> None:
     found = objects({"services": {"gateway": {"enabled": False}}})
     assert "executor" not in kinds(found, "Service")
     assert not [arg for arg in container(services(found)["executor"])["args"] if arg.startswith("--grpc")]
-
-
-def test_there_is_one_whatever_the_others_have() -> None:
-    assert services(objects({"defaults": {"replicas": 3}}))["gateway"]["spec"]["replicas"] == 1

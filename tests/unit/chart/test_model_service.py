@@ -139,15 +139,6 @@ def test_a_drain_takes_one_gpu_worker_at_a_time_where_there_are_several(least: i
         assert budget["spec"]["selector"]["matchLabels"]["ray.io/node-type"] == "worker"
 
 
-def test_gpu_workers_are_spread_as_told() -> None:
-    spread = {"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway"}
-    chosen: Values = {"modelService": {"workers": {"topologySpreadConstraints": [spread]}}}
-    head, worker = groups(service(chosen)["rayClusterConfig"])
-    assert "topologySpreadConstraints" not in head
-    [constraint] = worker["topologySpreadConstraints"]
-    assert constraint["labelSelector"]["matchLabels"]["app.kubernetes.io/component"] == "model"
-
-
 def test_an_upgrade_may_move_requests_over_in_steps() -> None:
     assert service()["upgradeStrategy"] == {"type": "NewCluster"}
     steps: Values = {
@@ -186,12 +177,6 @@ def test_weights_may_be_fetched_before_a_worker_serves() -> None:
     assert {"name": "weights", "mountPath": "/models", "readOnly": True} in worker["containers"][0]["volumeMounts"]
     reaches = kinds(fetched, "NetworkPolicy")["store"]["spec"]["podSelector"]["matchExpressions"][0]["values"]
     assert reaches == ["model"]
-
-
-def test_a_queue_finds_a_training_by_its_labels() -> None:
-    queue = {"kueue.x-k8s.io/queue-name": "gpus"}
-    job = named(objects(TRAINED, {"training": {"rayJob": {"labels": queue}}}), "RayJob")
-    assert queue.items() <= job["metadata"]["labels"].items()
 
 
 def test_answers_under_way_have_longer_than_the_replica_that_ends() -> None:
@@ -250,11 +235,6 @@ def test_what_a_training_leaves_stays_when_the_release_goes(existing: str) -> No
         assert claim["claimName"] == (existing or "lab-soliloquy-training")
     for claim in claims.values():
         assert claim["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep"
-
-
-def test_trainings_on_time_do_not_get_in_each_others_way() -> None:
-    cron = named(trainings({"training": {"cronJob": {"schedule": "0 */6 * * *"}}}), "CronJob")["spec"]
-    assert (cron["schedule"], cron["concurrencyPolicy"]) == ("0 */6 * * *", "Forbid")
 
 
 def test_a_training_on_time_has_the_name_of_its_job_which_a_repeated_pod_has_too() -> None:

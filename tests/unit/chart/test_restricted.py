@@ -1,8 +1,7 @@
 import copy
 from typing import Any
 
-import pytest
-
+from tests.cases import each_case
 from tests.chart.restricted import faults, pods
 
 GOOD: dict[str, Any] = {
@@ -18,7 +17,6 @@ GOOD: dict[str, Any] = {
     ],
     "volumes": [{"name": "tmp", "emptyDir": {}}, {"name": "kafka", "projected": {"sources": []}}],
 }
-OF_A_CONTAINER = "containers.0.securityContext"
 
 
 def changed(path: str, value: Any) -> dict[str, Any]:
@@ -39,41 +37,7 @@ def test_a_restricted_pod_has_no_fault() -> None:
     assert faults(GOOD) == []
 
 
-@pytest.mark.parametrize(
-    ("path", "value", "control"),
-    [
-        ("hostNetwork", True, "host namespaces"),
-        ("hostPID", True, "host namespaces"),
-        ("hostIPC", True, "host namespaces"),
-        ("volumes", [{"name": "node", "hostPath": {"path": "/"}}], "volume types"),
-        ("volumes", [{"name": "node", "nfs": {"server": "a", "path": "/"}}], "volume types"),
-        ("containers.0.ports", [{"containerPort": 1, "hostPort": 80}], "host ports"),
-        ("containers.0.readinessProbe", {"httpGet": {"host": "169.254.169.254"}}, "hosts of probes and hooks"),
-        ("containers.0.lifecycle", {"preStop": {"httpGet": {"host": "a"}}}, "hosts of probes and hooks"),
-        ("securityContext.sysctls", [{"name": "kernel.msgmax", "value": "1"}], "sysctls"),
-        ("securityContext.runAsUser", 0, "running as root"),
-        ("securityContext.runAsNonRoot", None, "running as non-root"),
-        ("securityContext.runAsNonRoot", False, "running as non-root"),
-        ("securityContext.seccompProfile", None, "seccomp"),
-        ("securityContext.seccompProfile.type", "Unconfined", "seccomp"),
-        ("securityContext.appArmorProfile", {"type": "Unconfined"}, "AppArmor"),
-        ("securityContext.seLinuxOptions", {"type": "spc_t"}, "SELinux type"),
-        ("securityContext.seLinuxOptions", {"user": "system_u"}, "SELinux user and role"),
-        ("securityContext.windowsOptions", {"hostProcess": True}, "Windows HostProcess"),
-        (f"{OF_A_CONTAINER}.privileged", True, "privileged containers"),
-        (f"{OF_A_CONTAINER}.allowPrivilegeEscalation", None, "privilege escalation"),
-        (f"{OF_A_CONTAINER}.allowPrivilegeEscalation", True, "privilege escalation"),
-        (f"{OF_A_CONTAINER}.capabilities.drop", ["NET_RAW"], "capabilities dropped"),
-        (f"{OF_A_CONTAINER}.capabilities", None, "capabilities dropped"),
-        (f"{OF_A_CONTAINER}.capabilities.add", ["SYS_ADMIN"], "capabilities"),
-        (f"{OF_A_CONTAINER}.procMount", "Unmasked", "/proc mount type"),
-        (f"{OF_A_CONTAINER}.runAsUser", 0, "running as root"),
-        (f"{OF_A_CONTAINER}.runAsNonRoot", False, "running as non-root"),
-        (f"{OF_A_CONTAINER}.seccompProfile", {"type": "Unconfined"}, "seccomp"),
-        ("initContainers", [{"name": "first", "securityContext": {}}], "privilege escalation"),
-        ("ephemeralContainers", [{"name": "look", "securityContext": {"privileged": True}}], "privileged containers"),
-    ],
-)
+@each_case
 def test_one_bad_field_is_named(path: str, value: Any, control: str) -> None:
     found = faults(changed(path, value))
     assert {fault.split(": ")[0] for fault in found} >= {control}

@@ -26,16 +26,6 @@ def test_a_scaled_service_has_no_number_of_its_own_and_never_none(by: str, kind:
             assert spec["scaleTargetRef"]["name"] == workload["metadata"]["name"]
 
 
-@pytest.mark.parametrize(("by", "least"), [("hpa", "minReplicas"), ("keda", "minReplicaCount")])
-def test_who_names_the_most_alone_keeps_the_least(by: str, least: str) -> None:
-    found = objects({by: {"enabled": True}, "services": {"tutor": {"scaling": {"max": 3}}}})
-    assert {
-        each["spec"][least]
-        for by_lag in ("HorizontalPodAutoscaler", "ScaledObject")
-        for each in kinds(found, by_lag).values()
-    } == {1}
-
-
 def test_who_names_the_surge_alone_loses_no_pod_in_an_upgrade() -> None:
     found = services(objects({"services": {"tutor": {"rollingUpdate": {"maxSurge": "50%"}}}}))
     assert found["tutor"]["spec"]["strategy"]["rollingUpdate"] == {"maxUnavailable": 0, "maxSurge": "50%"}

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from jsonschema.validators import Draft202012Validator
 
+from tests.cases import each_case
 from tests.chart.crds import schemas, strict
 
 OBJECT: dict[str, Any] = {"type": "object"}
@@ -34,35 +35,12 @@ def refusals(spec: dict[str, Any]) -> list[str]:
     return [error.json_path for error in Draft202012Validator(strict(DEFINED)).iter_errors(told)]
 
 
-@pytest.mark.parametrize(
-    "more",
-    [
-        {},
-        {"authentication": {"type": "tls"}},
-        {"config": {"retention.ms": 1, "deep": {"er": []}}},
-        {"labels": {"team": "a"}},
-        {"port": 9092},
-        {"port": "kafka"},
-        {"acls": [{"operations": ["Read"], "host": "a"}, {"operations": [], "role": "b"}]},
-    ],
-)
+@each_case
 def test_what_a_definition_allows_is_taken(more: dict[str, Any]) -> None:
     assert refusals(GOOD | more) == []
 
 
-@pytest.mark.parametrize(
-    ("more", "where"),
-    [
-        ({"autentication": {}}, "$.spec"),
-        ({"authentication": {"type": "none"}}, "$.spec.authentication.type"),
-        ({"authentication": {}}, "$.spec.authentication"),
-        ({"labels": {"team": 1}}, "$.spec.labels.team"),
-        ({"port": []}, "$.spec.port"),
-        ({"acls": [{"operations": ["Rad"], "host": "a"}]}, "$.spec.acls[0].operations[0]"),
-        ({"acls": [{"operations": []}]}, "$.spec.acls[0]"),
-        ({"acls": [{"operations": [], "host": "a", "hosts": "b"}]}, "$.spec.acls[0]"),
-    ],
-)
+@each_case
 def test_what_it_does_not_know_is_found(more: dict[str, Any], where: str) -> None:
     assert where in refusals(GOOD | more)
 

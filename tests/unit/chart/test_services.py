@@ -185,12 +185,6 @@ def test_a_pod_goes_only_to_nodes_for_which_its_image_is_built() -> None:
     assert seen == {"workers", "executor", "model"}
 
 
-def test_a_node_selector_of_an_own_build_goes_before_the_image_s_platform() -> None:
-    own: Document = {"nodeSelector": {"kubernetes.io/arch": "arm64", "pool": "own"}}
-    pod = services(objects({"services": {"executor": own}}))["executor"]["spec"]["template"]["spec"]
-    assert pod["nodeSelector"] == {"kubernetes.io/arch": "arm64", "pool": "own"}
-
-
 def test_a_variable_is_there_once_and_the_nearest_counts() -> None:
     told = [{"name": "TZ", "value": "UTC"}, {"name": "SOLILOQUY_LOG_FORMAT", "value": "text"}]
     of_one = {"services": {"tutor": {"env": [{"name": "TZ", "value": "CET"}]}}, "modelService": {"env": told[:1] * 2}}
@@ -284,17 +278,3 @@ def test_the_profile_of_the_executor_is_installed_by_whom_the_values_say() -> No
     installer = named(objects({"sandbox": {"nested": {"profileBy": "installer"}}}, node), "DaemonSet")
     assert installer["spec"]["template"]["spec"]["nodeSelector"] == {"pool": "sandboxes"}
     assert not kinds(objects(), "DaemonSet")
-
-
-def test_pods_are_spread_by_their_own_service() -> None:
-    spread = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}
-    student = services(objects({"defaults": {"topologySpreadConstraints": [spread]}}))["student"]
-    [constraint] = student["spec"]["template"]["spec"]["topologySpreadConstraints"]
-    assert constraint["labelSelector"] == student["spec"]["selector"]
-
-
-def test_extra_manifests_are_templates() -> None:
-    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .Release.Name }}-text'}"
-    mapped = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "{{ .Release.Name }}-map"}}
-    found = objects({"extraManifests": [text, mapped]})
-    assert {"lab-text", "lab-map"} <= {each["metadata"]["name"] for each in found}

@@ -59,12 +59,6 @@ def test_every_value_is_told_of() -> None:
     assert untold == []
 
 
-def test_storage_and_resources_of_a_broker_are_each_told_of() -> None:
-    told = {value.path: value.told for value in values_table.values()}
-    assert told["strimzi.kafka.storage"].startswith("Storage of")
-    assert told["strimzi.kafka.resources"].startswith("Resources of")
-
-
 def test_the_schema_knows_the_values_and_no_others() -> None:
     assert list(differences(VALUES, SCHEMA)) == []
     service = resolved(SCHEMA["properties"]["services"]["properties"]["student"])

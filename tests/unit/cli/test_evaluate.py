@@ -21,6 +21,7 @@ from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Conversation, Problem, StudentReply, Turn, TutorReply
 from soliloquy.v1.dataset_pb2 import Collected
 from soliloquy.v1.runs_pb2 import Run
+from tests.cases import each_case
 
 BANK = load_bank("physics")
 
@@ -44,18 +45,7 @@ def test_the_questions_of_a_file_come_in_the_order_of_their_seed(tmp_path: Path)
     assert len(orders[0]) == 8
 
 
-@pytest.mark.parametrize(
-    ("options", "line"),
-    [
-        (["--problems", "chemistry"], "'chemistry' is neither a file nor a bank"),
-        (["--adapter", "tutor"], "--adapter tutor: the scripted model has no weights"),
-        (["--trained", "."], "holds no conversations"),
-        (["--model", "ray"], "--model ray requires --model-address"),
-        (["--weights", "."], "is not a model: missing config.json"),
-        (["--weights", ".", "--model", "scripted"], "--weights cannot be used with --model"),
-        (["--free"], "--free requires --weights"),
-    ],
-)
+@each_case
 def test_what_cannot_be_evaluated_is_one_line(
     options: list[str], line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,28 +93,7 @@ def test_dialogues_of_a_dataset_are_evaluated_as_they_are(tmp_path: Path) -> Non
     assert report["name"] == "data"
 
 
-@pytest.mark.parametrize(
-    ("options", "line"),
-    [
-        (
-            ["--tutor", "somebody"],
-            "--tutor somebody: neither model, prompted, responding, next-step nor the folder of a dataset",
-        ),
-        (["--tutor", "physics"], "physics holds conversations of the recipe soliloquy: use a dataset of mathdial"),
-        (["--tutor", "wordy"], "wordy has no dialogue to measure: 1 are about a problem without a numeric answer"),
-        (["--tutor", "."], "holds no conversations"),
-        (["--tutor", "wordy", "--dialogues", "3"], "--dialogues cannot be used with --tutor wordy"),
-        (["--tutor", "next-step", "--free"], "--free cannot be used with --tutor next-step"),
-        (["--tutor", "prompted"], "--tutor prompted requires --student model: the others go by the moves of a tutor"),
-        (["--tutor", "responding"], "--tutor responding requires --references"),
-        (["--tutor", "responding", "--student", "scripted"], "--student cannot be used with --tutor responding"),
-        (["--references", "physics"], "physics holds conversations of the recipe soliloquy"),
-        (["--bertscore", "."], "--bertscore requires --references"),
-        (["--references", "wordy", "--bertscore", "."], "holds no encoder: it lacks config.json"),
-        (["--weights", ".", "--student", "model"], "--student model cannot be used with --weights"),
-        (["--problems", "geometry"], "'geometry' is neither a file nor a bank"),
-    ],
-)
+@each_case
 def test_dialogues_that_cannot_be_evaluated_are_one_line(
     options: list[str], line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

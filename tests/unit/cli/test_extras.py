@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import each_case
+
 # A process in which the libraries of the extras are not installed.
 _BARE = """
 import sys
@@ -53,14 +55,7 @@ def test_the_help_of_every_command_needs_no_extra() -> None:
     assert {"soliloquy freeze", "soliloquy adapters list", "soliloquy retrain"} <= set(done.stdout.splitlines())
 
 
-@pytest.mark.parametrize(
-    ("usage", "extra"),
-    [
-        ("train --config smoke --data data --base {0} --name first", "train"),
-        ("model serve --engine transformers --model {0}", "serve"),
-        ("show s3://bucket/dataset", "s3"),
-    ],
-)
+@each_case
 def test_a_command_without_its_extra_says_in_one_line_how_to_install_it(tmp_path: Path, usage: str, extra: str) -> None:
     done = bare(_MAIN, *usage.format(tmp_path).split())
     assert done.returncode == 2, done.stderr

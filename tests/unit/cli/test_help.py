@@ -39,10 +39,6 @@ def shown(*arguments: str) -> str:
     return result.output
 
 
-def test_every_command_refuses_empty_values_and_lists_options_by_topic() -> None:
-    assert [context.command_path for each, context in every_command() if not isinstance(each, command.Command)] == []
-
-
 def test_the_topics_name_options_that_exist() -> None:
     flags = {flag for each, context in every_command() for option in each.get_params(context) for flag in option.opts}
     assert {flag for options in TOPICS.values() for flag in options} <= flags
@@ -55,7 +51,3 @@ def test_rare_options_and_variables_are_listed_by_more_help_only() -> None:
     assert "env var" not in usual
     assert "SOLILOQUY_NOISE" in every
     assert listed(usual) | RARE >= listed(every)
-
-
-def test_a_command_without_rare_options_has_one_help() -> None:
-    assert "--help-all" not in shown("verify", "--help")

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from soliloquy.cli.model_options import model_options
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model.settings import Models
+from tests.cases import each_case
 
 URL = "http://127.0.0.1:8000/v1"
 ROOT = Path(__file__).parents[3]
@@ -90,14 +91,7 @@ def test_endpoints_are_in_the_file_or_in_the_options(tmp_path: Path) -> None:
     assert "unknown name 'tutur': did you mean tutor?" in refusal("--model-settings", str(file))
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("mathdial/solvin", "there is no prompt 'mathdial/solvin': did you mean mathdial/solving?"),
-        ("mathdail/solving", "there is no prompt 'mathdail/solving': did you mean mathdial/solving?"),
-        ("physics", "there is no prompt 'physics': use problems/program, problems/steps, mathdial/.., mathwell/.."),
-    ],
-)
+@each_case
 def test_a_prompt_that_no_recipe_has_is_refused_with_the_nearest(tmp_path: Path, name: str, words: str) -> None:
     file = tmp_path / "models.toml"
     file.write_text(f'[prompts."{name}"]\ntemperature = 0.2\n', "utf-8")

@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from soliloquy.cli.main import commands
 from soliloquy.runtime.listening import listening
+from tests.cases import each_case
 
 
 def refusal(*arguments: str) -> str:
@@ -32,20 +33,7 @@ def test_what_does_not_go_together_is_named(arguments: list[str], complaint: str
     assert complaint in refusal(*arguments)
 
 
-@pytest.mark.parametrize(
-    ("engine", "content", "complaint"),
-    [
-        ("scripted", "batch = 8", "--engine-settings cannot be used with the scripted engine"),
-        ("vllm", "[vllm]\ntensor_paralel = 2", "vllm.tensor_paralel: Extra inputs are not permitted, not 2"),
-        ("vllm", "batch = 0", "batch: Input should be greater than or equal to 1, not 0"),
-        ("vllm", "batch = ", "Invalid value"),
-        (
-            "transformers",
-            "[vllm]\nbatched_tokens = 8",
-            "vllm.batched_tokens is 8, and a step takes",
-        ),
-    ],
-)
+@each_case
 def test_settings_of_an_engine_that_cannot_be_are_named_before_it_is_looked_for(
     engine: str, content: str, complaint: str, tmp_path: Path
 ) -> None:

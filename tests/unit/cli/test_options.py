@@ -11,6 +11,7 @@ from soliloquy.cli.main import commands
 from soliloquy.cli.parameters import ADDRESS, DURATION, SIZE, real, whole
 from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.problems.files.reading.rows import UnreadableSource
+from tests.cases import each_case
 
 
 @pytest.mark.parametrize(("text", "size"), [("256MiB", 2**28), ("1GiB", 2**30), ("4KiB", 4096)])
@@ -69,14 +70,7 @@ def test_what_is_no_address_is_said_so(text: str) -> None:
         ADDRESS.convert(text, None, None)
 
 
-@pytest.mark.parametrize(
-    ("variable", "value", "complaint"),
-    [
-        ("SOLILOQUY_TRACE_SHARE", "2", "SOLILOQUY_TRACE_SHARE: '2' is not a number from 0 to 1"),
-        ("SOLILOQUY_LOG_FORMAT", "xml", "SOLILOQUY_LOG_FORMAT: 'xml' is not one of"),
-        ("SOLILOQUY_KAFKA_WAIT", "long", "SOLILOQUY_KAFKA_WAIT: invalid duration 'long'"),
-    ],
-)
+@each_case
 def test_a_variable_with_an_impossible_value_is_named(variable: str, value: str, complaint: str) -> None:
     result = CliRunner().invoke(commands, ["service", "curriculum", "--kafka", "k:1"], env={variable: value})
     assert result.exit_code == 2

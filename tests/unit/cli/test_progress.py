@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from soliloquy.cli import progress
-from soliloquy.cli.progress import Figures, calls_line, count, duration, progress_bar, speed
+from soliloquy.cli.progress import Figures, calls_line, count, progress_bar
 from soliloquy.runs.progress import PATIENCE_SECONDS, RunCounts, WaitingCalls, hopeless, overdue
 from soliloquy.runtime.model.status import EndpointStatus
 from soliloquy.runtime.transports.port import Backlog
@@ -62,11 +62,6 @@ def test_a_log_gets_plain_lines_and_few(capsys: pytest.CaptureFixture[str], monk
     assert re.fullmatch(
         r"2 of 4 conversations, .*/s, .* left, 1 of 3 rejected \(33%, most for length\); the sandbox starts", line
     )
-
-
-def test_units_fit_the_figure() -> None:
-    assert [speed(2.0), speed(0.5), speed(0.001)] == ["2.0/s", "30.0/min", "3.6/h"]
-    assert [duration(59), duration(90), duration(7380)] == ["59 s", "2 min", "2 h 3 min"]
 
 
 def endpoint(*, failing: float, refused: bool = False) -> EndpointStatus:

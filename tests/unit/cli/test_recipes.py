@@ -15,6 +15,7 @@ from soliloquy.recipes.labels import columns_of, labels_of
 from soliloquy.recipes.packages import known_recipes
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime import extensions
+from tests.cases import each_case
 from tests.e2e.runs import SOLILOQUY, run
 
 _IMPORTS = """\
@@ -45,34 +46,6 @@ m.field.add(name="mood", number=1, type=5, label=1)
 m.field.add(name="tone", number=1, type=5, label=1)
 descriptor_pool.DescriptorPool().AddSerializedFile(f.SerializeToString())
 """
-_BAD = {
-    "does not load": (
-        "import nowhere_to_be_found",
-        "stranger.recipe:RECIPE does not load (ModuleNotFoundError: No module",
-    ),
-    "no recipe": ("RECIPE = None", "stranger.recipe:RECIPE is None: make it a Recipe"),
-    "two labels of one number": (
-        "import stranger.labels_pb2",
-        "stranger: labels.proto: 'mood' and 'tone' of TutorLabels have the same number 1: give one another number",
-    ),
-    "a column of no field": (
-        "COLUMNS = {'tutor.mood': Column(title='mood')}",
-        "stranger.columns: 'tutor.mood' is no field of the labels: use one of conversation.dropped_because",
-    ),
-    "two columns of one title": (
-        "COLUMNS = {'turn.solved': Column(title='at'), 'turn.sub_question': Column(title='at')}",
-        "stranger.columns: 'turn.solved' and 'turn.sub_question' have the same title 'at': rename one",
-    ),
-    "two columns of one title in different places": (
-        "COLUMNS = {'turn.solved': Column(title='at'), 'enrichment.plan': Column(title='at')}",
-        "stranger.columns: 'turn.solved' and 'enrichment.plan' have the same title 'at': rename one",
-    ),
-    "a broken prompt": (
-        "RECIPE = replace(ONE, fingerprints=Templates(Path(__file__).parent / 'prompts', {'tutor': {'question'}}, "
-        "recipe='strange').fingerprints)",
-        "recipe strange: prompt prompts/tutor.txt: $answer is unknown; its slots are $question",
-    ),
-}
 
 
 @pytest.fixture
@@ -118,15 +91,14 @@ def generated(out: Path, recipe: str) -> str:
     return said("generate", "--recipe", recipe, "--problems", "physics", "--conversations", "1", "--out", str(out))
 
 
-@pytest.mark.parametrize("fault", _BAD)
-def test_a_bad_recipe_is_one_line_before_anything_runs(fault: str, stranger: Path, tmp_path: Path) -> None:
-    code, message = _BAD[fault]
+@each_case
+def test_a_bad_recipe_is_one_line_before_anything_runs(code: str, message: str, stranger: Path, tmp_path: Path) -> None:
     if code.startswith("COLUMNS"):
         (stranger / "columns.py").write_text(f"{_IMPORTS}{code}\n", "utf-8")
         (stranger / "labels_pb2.py").write_text("from soliloquy.recipes.scaffold.labels_pb2 import *\n", "utf-8")
         code = "RECIPE = ONE"
     (stranger / "recipe.py").write_text(f"{_IMPORTS}{code}\n", "utf-8")
-    if "number" in fault:
+    if "labels_pb2" in code:
         (stranger / "labels.proto").write_text(_LABELS, "utf-8")
         (stranger / "labels_pb2.py").write_text(_COMPILED, "utf-8")
     starts = (

@@ -65,38 +65,3 @@ def test_a_list_of_commands_loads_none_of_them() -> None:
 @pytest.mark.parametrize("group", [commands, problems, evaluate, model, benchmarks], ids=lambda group: group.name)
 def test_a_list_says_of_a_command_what_it_says_of_itself(group: LazyGroup) -> None:
     assert listed(group, LazyGroup) == listed(group, click.Group)
-
-
-def test_every_command_is_on_the_list() -> None:
-    *_, lines = listed(commands, LazyGroup).partition("Commands:\n")
-    assert [line.split()[0] for line in lines.splitlines()] == [
-        "generate",
-        "show",
-        "report",
-        "compare",
-        "check",
-        "verify",
-        "export",
-        "import",
-        "tail",
-        "problems",
-        "recipes",
-        "freeze",
-        "train",
-        "retrain",
-        "evaluate",
-        "replicate",
-        "adapters",
-        "runs",
-        "dlq",
-        "topics",
-        "service",
-        "up",
-        "top",
-        "observe",
-        "asyncapi",
-        "sandbox",
-        "size",
-        "prompts",
-        "model",
-    ]

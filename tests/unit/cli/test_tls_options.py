@@ -9,6 +9,7 @@ from services.gateway.settings import GatewaySettings
 from soliloquy.cli.main import commands
 from soliloquy.runs.assignment import Assignment, GatewayAssignment
 from soliloquy.runtime.tls import ServerTls, Tls
+from tests.cases import each_case
 from tests.kafka.certificates import Authority, Certificate
 
 
@@ -27,15 +28,7 @@ def test_a_process_is_told_the_certificates_of_both_ends(certificate: Certificat
     assert (told.tls, told.gateway.settings.tls, told.gateway.sandbox_tls) == (own, own, caller)
 
 
-@pytest.mark.parametrize(
-    ("options", "refused"),
-    [
-        (["--tls-key", "KEY"], "--tls-key requires --tls-cert"),
-        (["--tls-cert", "CERT"], "--tls-cert requires --tls-key"),
-        (["--client-ca", "CERT"], "--client-ca requires --tls-cert"),
-        (["--tls-cert", "CERT", "--tls-key", "CERT"], "TLS cannot use"),
-    ],
-)
+@each_case
 def test_options_that_contradict_each_other_are_refused(
     certificate: Certificate, options: list[str], refused: str
 ) -> None:

@@ -4,7 +4,6 @@ import shlex
 from collections import Counter
 from typing import Any
 
-import pytest
 from huggingface_hub import DatasetCard
 
 from soliloquy.cli.generate import generate
@@ -12,6 +11,7 @@ from soliloquy.dataset.card import DatasetSummary, again, card
 from soliloquy.dataset.statistics import Statistics
 from soliloquy.recipes.mathwell.labels_pb2 import Authorship, ProblemLabels
 from soliloquy.v1.conversation_pb2 import Commission, Conversation
+from tests.cases import each_case
 from tests.datasets import RUN, accepted_rows, rejected_rows
 from tests.unit.dataset.labelled import labelled
 from tests.unit.dataset.test_statistics import conversation
@@ -73,29 +73,7 @@ def test_a_card_tells_who_the_tutors_were() -> None:
     assert "| warm | 3 | 75.0 % |\n| brisk | 1 | 25.0 % |" in card(made)
 
 
-@pytest.mark.parametrize(
-    ("recipe", "rows"),
-    [
-        (
-            "mathdial",
-            [
-                "| replies with the move focus | 25 % (1 of 4) | 37 % |",
-                "| student: belief |  | share |",
-                "| held | 2 | 66.7 % |",
-                "| tutor: move |  | share |",
-                "| telling | 3 | 75.0 % |",
-            ],
-        ),
-        (
-            "scaffold",
-            [
-                "| messages that show: correct | 75 % (3 of 4) | 50 % |",
-                "| tutor: learner state |  | share |",
-                "| correct | 3 | 75.0 % |",
-            ],
-        ),
-    ],
-)
+@each_case
 def test_a_card_tells_what_its_recipe_has(recipe: str, rows: list[str]) -> None:
     kept = Statistics()
     kept.add(accepted_rows([labelled(conversation(), recipe)]))

@@ -17,6 +17,7 @@ from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
 from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
 from soliloquy.v1.conversation_pb2 import Conversation
+from tests.cases import each_case
 from tests.unit.dataset.small import dataset, small
 
 TWENTY_FIVE = [small(number) for number in range(25)]
@@ -172,17 +173,7 @@ def test_what_is_asked_wrongly_is_named(folder: Path) -> None:
         list(Dataset(folder).batches(["id"], where=[("turns.student.text", "==", "hi")]))
 
 
-@pytest.mark.parametrize(
-    ("condition", "complaint"),
-    [
-        (("ordinal", "==", "3"), "'ordinal' holds int64, not '3'"),
-        (("ordinal", "in", 3), "'ordinal' holds int64, not 3"),
-        (("ordinal", "<", 2**70), f"'ordinal' holds int64, not {2**70}"),
-        (("problem.topic", "==", 7), "'problem.topic' holds string, not 7"),
-        (("problem", "==", "motion"), "'problem' holds further columns, not 'motion'"),
-        (("ordinal", "=", 3), "unknown comparison '=' of 'ordinal': use one of ==, !=, <, >, <=, >=, in, not in"),
-    ],
-)
+@each_case
 def test_a_condition_that_cannot_be_asked_is_no_damage(
     folder: Path, condition: tuple[str, str, Any], complaint: str
 ) -> None:
@@ -213,17 +204,7 @@ def test_a_shard_outside_of_the_dataset_is_refused_by_its_name(tmp_path: Path, n
     assert "cannot be read as the manifest of a dataset" in next(findings(Storage(folder)))
 
 
-@pytest.mark.parametrize(
-    ("part", "value"),
-    [
-        ("counts", None),
-        ("run", []),
-        ("shards", {}),
-        ("arrival", 7),
-        ("run", {"recipe": []}),
-        ("arrival", {"segments": "x"}),
-    ],
-)
+@each_case
 def test_a_manifest_of_other_types_is_refused(tmp_path: Path, part: str, value: object) -> None:
     folder = dataset(tmp_path / "dataset", [small()])
     manifest = json.loads((folder / "manifest.json").read_bytes()) | {part: value}
@@ -248,15 +229,7 @@ def test_a_pipe_or_a_device_in_the_place_of_a_file_is_refused(tmp_path: Path) ->
     assert len(list(Dataset(folder))) == 1
 
 
-@pytest.mark.parametrize(
-    "rows",
-    [
-        {"a": [1]},
-        {"id": [1], "run": [1], "problem": [1], "turns": [1]},
-        {"id": ["c"], "run": [{"id": 3}], "problem": [{"id": "p"}], "turns": [[]]},
-        {"id": ["c"], "run": [{"id": "r"}], "problem": [{"steps": "none"}], "turns": [[]]},
-    ],
-)
+@each_case
 def test_a_shard_of_other_columns_is_refused(tmp_path: Path, rows: dict[str, list[object]]) -> None:
     folder = dataset(tmp_path / "dataset", [small()])
     pq.write_table(pa.table(rows), folder / "accepted" / "00000.parquet")

@@ -13,15 +13,15 @@ import pytest
 from soliloquy.cli.report import report
 from soliloquy.dataset.durations import Durations
 from soliloquy.dataset.report import writing
-from soliloquy.dataset.report.figures import duration_text
 from soliloquy.dataset.report.findings import Findings
 from soliloquy.dataset.report.overview import sections
-from soliloquy.dataset.report.plots import round_ticks, short
+from soliloquy.dataset.report.plots import round_ticks
 from soliloquy.dataset.report.writing import packed
 from soliloquy.dataset.statistics import Statistics
 from soliloquy.dataset.view import columns
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.sandbox_pb2 import Complex, Entries, Entry, Items, Value
+from tests.cases import each_case
 from tests.datasets import accepted_rows, rejected_rows, timing_rows, written
 from tests.unit.dataset.labelled import labelled
 from tests.unit.dataset.test_statistics import conversation
@@ -88,14 +88,7 @@ def test_a_value_is_shown_as_python_prints_it(value: Value, shown: str) -> None:
     assert attempts["values"] == {"n": [0, 2], "of": {"name": ["heat", "is_right"], "shown": [shown, "False"]}}
 
 
-@pytest.mark.parametrize(
-    ("recipe", "part"),
-    [
-        ("mathdial", {"title": ["What the student believes"], "text": ["It falls 5 m + 5 m."]}),
-        ("mathwell", {"title": ["What the judges say"], "text": ["solvable: no, says a rule: It asks nothing."]}),
-        ("scaffold", {"title": ["The plan"], "text": ["1. How far does it fall? 5 m"]}),
-    ],
-)
+@each_case
 def test_what_only_some_recipes_have_is_in_a_block_where_it_is(recipe: str, part: dict[str, list[str]]) -> None:
     without = conversation()
     without.run.recipe = recipe
@@ -128,22 +121,7 @@ def test_messages_that_were_sent_back_are_in_a_block_where_there_are_some() -> N
     }
 
 
-@pytest.mark.parametrize(
-    ("recipe", "headings"),
-    [
-        (
-            "mathdial",
-            [
-                "The error in the solution that the student believes in",
-                "What its messages still believe",
-                "The tutor&#x27;s moves",
-                "What the moves are for",
-            ],
-        ),
-        ("scaffold", ["What messages were to show", "What messages show"]),
-        ("soliloquy", ["How it is wrong", "What becomes of the step"]),
-    ],
-)
+@each_case
 def test_a_report_draws_a_card_for_each_label_with_a_heading(recipe: str, headings: list[str]) -> None:
     counted, of_none = Statistics(), Statistics()
     counted.add(accepted_rows([labelled(conversation(), recipe)]))
@@ -202,28 +180,6 @@ def test_of_too_many_conversations_some_are_there_to_read_and_all_are_counted(
     assert "The figures count all conversations; the page holds 9 of them, evenly spaced." in page
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "ticks"), [(0, 10, [0, 5, 10]), (0, 97, [0, 50]), (3, 13, [5, 10]), (0, 0.7, [0, 0.2, 0.4, 0.6])]
-)
-def test_ticks_are_round(low: float, high: float, ticks: list[float]) -> None:
-    assert round_ticks(low, high, 4, counted=False) == pytest.approx(ticks)
-
-
 @pytest.mark.parametrize(("high", "ticks"), [(1, [0, 1]), (2, [0, 1, 2]), (3, [0, 1, 2, 3]), (5, [0, 2, 4])])
 def test_ticks_of_a_count_are_whole_numbers(high: int, ticks: list[int]) -> None:
     assert round_ticks(0, high, 4) == ticks
-
-
-@pytest.mark.parametrize(
-    ("seconds", "told"),
-    [(0.00002, "20 µs"), (0.00145, "1.45 ms"), (2.5, "2.5 s"), (97, "97 s"), (125, "2 min 5 s"), (7_500, "2 h 5 min")],
-)
-def test_a_duration_has_the_unit_that_fits(seconds: float, told: str) -> None:
-    assert duration_text(seconds) == told
-
-
-@pytest.mark.parametrize(
-    ("number", "told"), [(0.25, "0.25"), (950, "950"), (2_400, "2,400"), (12_345, "12.3k"), (3.4e6, "3.4M")]
-)
-def test_a_number_beside_an_axis_is_short(number: float, told: str) -> None:
-    assert short(number) == told

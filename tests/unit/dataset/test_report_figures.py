@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 import pytest
 
-from soliloquy.dataset.card import title
 from soliloquy.dataset.durations import Durations
 from soliloquy.dataset.report import sample
 from soliloquy.dataset.report.counts import ReportCounts
@@ -28,14 +27,6 @@ def found_in(*conversations: Conversation, families: bool = False) -> Findings:
 
 def text(parts: Iterable[str]) -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", "".join(parts)).split())
-
-
-def test_the_axis_of_a_count_has_whole_numbers() -> None:
-    drawn = "".join(sections(found_in(conversation())))
-    ticks = re.findall(r'text-anchor="end">([^<]*)</text><', drawn)
-    counts = re.findall(r'<text x="36" y="[^"]*" text-anchor="end">([^<]*)', drawn)
-    assert len(counts) >= 4
-    assert all(tick.isdecimal() for tick in counts), ticks
 
 
 def test_verdicts_of_a_dataset_that_records_no_support_are_not_called_verified() -> None:
@@ -138,14 +129,6 @@ def test_an_unverified_verdict_comes_with_what_can_be_done_about_it() -> None:
     for turn in made.turns:
         turn.verification = VERIFICATION_NONE
     assert "generate with --verified" in text(sections(found_in(made)))
-
-
-def test_a_title_reads_well_for_banks_and_for_files() -> None:
-    kept = found_in(conversation()).accepted
-    kept.origins = Counter(["physics"])
-    assert title(kept).endswith(" on physics problems")
-    kept.origins = Counter(["mine.jsonl"])
-    assert title(kept).endswith(" on the problems of mine.jsonl")
 
 
 def test_families_are_counted_against_those_of_their_bank() -> None:

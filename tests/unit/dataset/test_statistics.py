@@ -29,6 +29,7 @@ from soliloquy.v1.conversation_pb2 import (
     Verification,
 )
 from soliloquy.v1.sandbox_pb2 import Execution, Items, Lane, NamedValue, Status, Value
+from tests.cases import each_case
 from tests.datasets import RUN, accepted_rows, rejected_rows, timing_rows
 from tests.unit.dataset.labelled import labelled
 from tests.unit.scripted.growing import grown
@@ -102,53 +103,7 @@ def test_a_conversation_is_counted_as_by_hand() -> None:
     assert statistics.models == {("tutor", "openai", "m", ""): 1}
 
 
-@pytest.mark.parametrize(
-    ("recipe", "labels"),
-    [
-        (
-            "mathdial",
-            {
-                "conversation.reasons_wanted": {"2": 1},
-                "conversation.typical_confusion": {"4": 1},
-                "enrichment.confusion.category": {"quantity": 1},
-                "enrichment.confusion.discarded.samples": {"3": 1},
-                "enrichment.confusion.mutated": {"no": 1},
-                "student.belief": {"doubted": 1},
-                "student.reasons": {"1": 1},
-                "tutor.move": {"focus": 1},
-                "tutor.move_intent": {"guide focus": 1},
-            },
-        ),
-        (
-            "mathwell",
-            {
-                "problem.authorship.opinions.ruling": {"no": 1},
-                "problem.authorship.measures.tokens": {"11": 1},
-                "problem.authorship.measures.names_topic": {"yes": 1},
-            },
-        ),
-        (
-            "scaffold",
-            {
-                "enrichment.plan.questions.steps": {"1": 1},
-                "enrichment.plan.discarded.samples": {"2": 1},
-                "turn.sub_question": {"1": 1},
-                "turn.solved": {"no": 1},
-                "student.learner_state": {"confusion": 1},
-                "tutor.learner_state": {"confusion": 1},
-            },
-        ),
-        (
-            "soliloquy",
-            {
-                "student.strategy": {"arithmetic": 1},
-                "tutor.action": {"8": 1},
-                "tutor.step": {"1": 1},
-                "tutor.state": {"in progress": 1},
-            },
-        ),
-    ],
-)
+@each_case
 def test_every_word_whole_number_and_flag_of_a_recipes_labels_is_counted(
     recipe: str, labels: dict[str, dict[str, int]]
 ) -> None:

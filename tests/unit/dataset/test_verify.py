@@ -16,6 +16,7 @@ from soliloquy.dataset.manifest import MANIFEST, UnreadableManifest, read_manife
 from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
+from tests.cases import each_case
 from tests.unit.collector.collecting import numbered
 
 ACCEPTED, REJECTED, TIMED = (f"{kind}/00000.parquet" for kind in ("accepted", "rejected", "timings"))
@@ -116,16 +117,7 @@ def test_a_count_that_is_not_so_is_found(folder: Path) -> None:
     assert found(folder) == ["the manifest counts 7 turns; there are 15"]
 
 
-@pytest.mark.parametrize(
-    ("content", "complaint"),
-    [
-        ('{"format": 1}', "holds a dataset of format 1 (conversations.jsonl), which this version cannot read"),
-        ('{"format": 9}', "has format 9; this version reads format 2: update soliloquy"),
-        ('{"format": 2, "run": {}}', "cannot be read"),
-        ("[]", "cannot be read"),
-        ("\xff", "cannot be read"),
-    ],
-)
+@each_case
 def test_a_manifest_of_another_version_or_none_at_all_is_one_line(folder: Path, content: str, complaint: str) -> None:
     (folder / MANIFEST).write_text(content, "latin-1")
     [line] = found(folder)

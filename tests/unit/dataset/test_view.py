@@ -5,6 +5,7 @@ import pytest
 from soliloquy.dataset.view import conversation_view, turn_view
 from soliloquy.v1.conversation_pb2 import Conversation, ParseOutcome, Turn
 from soliloquy.v1.gateway_pb2 import Flag
+from tests.cases import each_case
 from tests.unit.dataset.labelled import labelled
 from tests.unit.dataset.test_statistics import conversation
 
@@ -89,14 +90,7 @@ def test_a_turn_has_what_was_drawn_and_labels_in_the_words_of_its_recipe(
     assert turn_view(made.turns[0], recipe) == first
 
 
-@pytest.mark.parametrize(
-    ("recipe", "title", "text"),
-    [
-        ("mathdial", "What the student believes", "It falls 5 m + 5 m."),
-        ("mathwell", "What the judges say", "solvable: no, says a rule: It asks nothing."),
-        ("scaffold", "The plan", "1. How far does it fall? 5 m"),
-    ],
-)
+@each_case
 def test_a_conversation_has_the_texts_that_belong_to_all_of_it(recipe: str, title: str, text: str) -> None:
     view = conversation_view(labelled(conversation(), recipe))
     assert view["parts"] == [{"title": title, "text": text}]

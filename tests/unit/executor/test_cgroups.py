@@ -9,6 +9,7 @@ import pytest
 
 from services.executor.gvisor import cgroups, folder
 from services.executor.gvisor.cgroups import Cgroup, NoCgroups, placed
+from tests.cases import each_case
 
 _FIRST = """30 25 0:27 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755
 31 30 0:28 / /sys/fs/cgroup/cpu,cpuacct rw,relatime - cgroup cgroup rw,cpu,cpuacct
@@ -82,16 +83,7 @@ def test_swap_is_limited_where_it_is_counted(tmp_path: Path) -> None:
     assert told["resources"]["memory"] == {"limit": 5, "swap": 5}
 
 
-@pytest.mark.parametrize(
-    ("limit", "members", "binds"),
-    [
-        ("4096\n", "1\n", True),
-        ("5000\n", "1\n", True),
-        ("max\n", "1\n", False),
-        ("9999\n", "1\n", False),
-        ("4096\n", "", False),
-    ],
-)
+@each_case
 def test_a_limit_binds_if_it_is_set_and_somebody_is_under_it(
     tmp_path: Path, limit: str, members: str, binds: bool
 ) -> None:

@@ -6,12 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from services.executor.guest.jail import seccomp_filter
 from services.executor.gvisor import folder
 from services.executor.policy import KINDS, MATH, guest_policy, kind_for
 from services.executor.settings import SandboxSettings
+from tests.cases import each_case
 
 _ALLOW, _REFUSE, _KILL = 0x7FFF0000, 0x00050001, 0x80000000
 _ARCH = 0xC000003E
@@ -55,17 +54,7 @@ def test_the_policy_denies_the_ways_to_processes_and_sockets() -> None:
     assert len(set(denied)) == len(denied)
 
 
-@pytest.mark.parametrize(
-    ("imports", "kind"),
-    [
-        ([], "math"),
-        (["math", "os", "pandas"], "math"),
-        (["numpy", "os"], "numpy"),
-        (["sympy"], "sympy"),
-        (["sympy", "numpy"], "sympy"),
-        (["mpmath"], "sympy"),
-    ],
-)
+@each_case
 def test_code_is_run_where_what_it_imports_is_and_little_else(imports: list[str], kind: str) -> None:
     assert kind_for(imports) == kind
 

@@ -9,6 +9,7 @@ import pytest
 
 from services.executor.guest.vocabulary import BUILTINS
 from services.executor.guest.vocabulary import builtins as given
+from tests.cases import each_case
 from tests.unit.executor.vetted_code import as_python_does, as_the_worker_does
 
 
@@ -44,18 +45,6 @@ def test_the_importer_gives_nothing_else_whatever_is_asked(name: str) -> None:
         bring(name)
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "print()",
-        "print(1, 'a', None, [2.5])",
-        "print(1, 2, sep=', ', end='!\\n')",
-        "print(1, 2, sep=None, end=None)",
-        "print(1, 2, sep='', flush=True)",
-        "print(1, sep=2)",
-        "print(1, end=[])",
-        "print('Δθ', '\\ud800')",
-    ],
-)
+@each_case
 def test_print_prints_what_python_s_prints(code: str) -> None:
     assert as_the_worker_does(code) == as_python_does(code)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from deploy.images import bake
+from tests.cases import each_case
 from tests.images.dockerfile import FILE, stages
 from tests.unit.images.test_dockerfile import IMAGES, ROOT
 
@@ -54,17 +55,7 @@ def test_a_target_overrides_what_it_inherits_and_adds_arguments() -> None:
     assert (found.args["EXTRA"], found.args["BASE"], found.args["VERSION"]) == ("9-x", "own", "9")
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["tutor"], "unknown image 'tutor': there are workers, executor, model"),
-        (["--platform=linux/arm64", "executor"], "executor is not built for linux/arm64, only for linux/amd64"),
-        (
-            ["--attest", "workers"],
-            "neither docker buildx nor buildah is installed: install one of them (Debian: buildah)",
-        ),
-    ],
-)
+@each_case
 def test_a_build_that_cannot_be_says_why(words: list[str], told: str, tmp_path: Path) -> None:
     (tmp_path / "git").symlink_to(shutil.which("git") or "")
     command = [sys.executable, "-m", "deploy.images", *words]

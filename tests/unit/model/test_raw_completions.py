@@ -5,8 +5,6 @@ import json
 from collections.abc import AsyncGenerator
 from typing import Any
 
-import pytest
-
 from benchmarks.echo import Echo
 from services.model.backend import ModelBackend, ScriptedBackend
 from services.model.engines.engine import EngineBusy
@@ -14,6 +12,7 @@ from services.model.handler import MAX_SAMPLES, ModelHandler
 from soliloquy.problems.bank.bank import bank_names
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.v1.model_pb2 import Completion, Delta, Finish, GenerateRequest, TokenLogprob
+from tests.cases import each_case
 from tests.unit.model.test_openai import call, pytestmark, served
 
 __all__ = ["pytestmark"]
@@ -135,24 +134,7 @@ async def test_a_retry_of_several_prompts_gets_each_answer_again() -> None:
     assert [request.id for request in backend.requests] == ["this/0", "this/1"]
 
 
-@pytest.mark.parametrize(
-    ("asked", "complaint"),
-    [
-        ({"prompt": ""}, "prompt is empty"),
-        ({"prompt": []}, "prompt is empty"),
-        ({"prompt": [[]]}, "prompt is empty"),
-        ({"prompt": ["x"] * 129}, "prompt has 129 texts, above the limit of 128"),
-        ({"prompt": 3}, "prompt.str: "),
-        ({"prompt": "x", "echo": True}, "echo is true, which is not supported without logprobs"),
-        ({"prompt": "x", "max_tokens": 0}, "max_tokens is 0, which leaves nothing to answer"),
-        ({"prompt": "x", "logprobs": 21}, "logprobs: Input should be less than or equal to 20"),
-        ({"prompt": "x", "n": 2}, "n is 2, which is not supported"),
-        ({"prompt": "x", "best_of": 2}, "best_of is 2, which is not supported"),
-        ({"prompt": "x", "stream": True}, "stream is true, which is not supported"),
-        ({"prompt": "x", "suffix": "y"}, 'suffix is "y", which is not supported'),
-        ({"prompt": "x", "model": "other"}, "unknown model 'other'"),
-    ],
-)
+@each_case
 async def test_what_is_not_done_is_refused_in_a_sentence(asked: dict[str, Any], complaint: str) -> None:
     status, answer = await complete(Scorer(), **asked)
     assert status == (404 if "model" in asked else 400)

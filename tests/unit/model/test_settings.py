@@ -10,37 +10,21 @@ from pydantic import ValidationError
 from services.model.engines.settings import EngineSettings
 from services.model.settings import engine_values, load, reserved_gpus
 from soliloquy.runtime.failure import Failure
+from tests.cases import each_case
 
 
 def settings(engine: str = "vllm", **given: Any) -> EngineSettings:
     return EngineSettings.model_validate(engine_values(engine, Path("base"), given))
 
 
-@pytest.mark.parametrize(
-    ("vllm", "asked", "reserved"),
-    [
-        ({}, None, 1),
-        ({"tensor_parallel": 4, "pipeline_parallel": 2}, None, 8),
-        ({"tensor_parallel": 4}, 4, 4),
-        ({"memory_share": 0.4}, 0.5, 0.5),
-        ({}, 0, 0),
-    ],
-)
+@each_case
 def test_the_gpus_that_are_reserved_are_those_that_vllm_uses(
     vllm: Mapping[str, Any], asked: float | None, reserved: float
 ) -> None:
     assert reserved_gpus("vllm", settings(vllm=vllm), asked) == reserved
 
 
-@pytest.mark.parametrize(
-    ("vllm", "asked", "told"),
-    [
-        ({}, 2, "2 GPUs are reserved for a replica, which uses 1 .*: leave the number of GPUs out"),
-        ({"tensor_parallel": 2}, 1, "1 GPUs are reserved for a replica, which uses 2"),
-        ({"tensor_parallel": 2}, 0.5, "0.5 GPUs are reserved for a replica, which uses 2"),
-        ({}, 0.5, "vllm.memory_share is 0.9: set it to 0.5 or less"),
-    ],
-)
+@each_case
 def test_gpus_that_nothing_would_use_or_that_nothing_reserves_are_refused(
     vllm: Mapping[str, Any], asked: float, told: str
 ) -> None:
@@ -48,16 +32,7 @@ def test_gpus_that_nothing_would_use_or_that_nothing_reserves_are_refused(
         reserved_gpus("vllm", settings(vllm=vllm), asked)
 
 
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        ({"vllm": {"engine_args": {"max_model_len": 512}}}, "engine_args.max_model_len is decided by vllm.context"),
-        ({"vllm": {"batched_tokens": 128}}, "batched_tokens is 128, and a step takes a token of each of batch 256"),
-        ({"vllm": {"tensor_paralel": 2}}, "tensor_paralel"),
-        ({"adapter_rank": 12}, "adapter_rank"),
-        ({"vllm": {"memory_share": 1.5}}, "memory_share"),
-    ],
-)
+@each_case
 def test_settings_that_contradict_each_other_or_that_nothing_knows_are_refused(
     given: Mapping[str, Any], told: str
 ) -> None:

@@ -11,6 +11,7 @@ from soliloquy.recipes.answers import Decision, Program, StudentMessage, TutorMe
 from soliloquy.recipes.scaffold.answers import PlanAnswer
 from soliloquy.recipes.soliloquy.answers import Enriched, Reply
 from soliloquy.runtime.answers import Unreadable
+from tests.cases import each_case
 
 REPLY = {
     "Thoughts of Tutorbot": "The number agrees.",
@@ -36,26 +37,7 @@ def test_the_six_fields_as_asked_for_are_strict() -> None:
     assert (answer.evaluation, answer.action, answer.step, answer.state) == ("b", "3", "2", "r")
 
 
-@pytest.mark.parametrize(
-    ("bent", "field", "read"),
-    [
-        ({"evaluation": "b) the answer is right"}, "evaluation", "b"),
-        ({"evaluation": "B"}, "evaluation", "b"),
-        ({"evaluation": "Evaluating Correct Response"}, "evaluation", "b"),
-        ({"evaluation": "g) N/A", "action": "12) N/A"}, "evaluation", "g"),
-        ({"evaluation": "N/A", "action": 12}, "evaluation", "g"),
-        ({"evaluation": "partially correct", "action": "4"}, "evaluation", "c"),
-        ({"evaluation": "incorrect", "action": "1. notify"}, "action", "1"),
-        ({"action": 3}, "action", "3"),
-        ({"state": "r)"}, "state", "r"),
-        ({"state": "step finished, moving to the next"}, "state", "r"),
-        ({"step": "Step 2"}, "step", "2"),
-        ({"step": "2 & 3"}, "step", "2"),
-        ({"step": "4b"}, "step", "4"),
-        ({"step": 2}, "step", "2"),
-        ({"text": "Tutor: That's right."}, "text", "That's right."),
-    ],
-)
+@each_case
 def test_a_label_in_other_words_is_read_and_counted_as_repaired(bent: dict[str, Any], field: str, read: str) -> None:
     answer, strict = reply(**bent)
     assert getattr(answer, field) == read
@@ -68,16 +50,7 @@ def test_the_other_name_of_the_action_field_is_read() -> None:
     assert (answer.action, strict) == ("3", False)
 
 
-@pytest.mark.parametrize(
-    ("bent", "reason"),
-    [
-        ({"evaluation": "z"}, "Evaluation of Student Response"),
-        ({"action": "13"}, "Action Based on Evaluation"),
-        ({"action": "1"}, 'action 1 does not belong to evaluation "b"; use 3'),
-        ({"text": "  "}, "Tutorbot Response"),
-        ({"step": "the second"}, "Step Number"),
-    ],
-)
+@each_case
 def test_what_cannot_be_meant_is_asked_about(bent: dict[str, Any], reason: str) -> None:
     with pytest.raises(Unreadable, match=reason):
         reply(**bent)
@@ -133,25 +106,7 @@ def test_a_step_number_that_no_record_could_hold_is_asked_for_again(number: int)
         Reply.read(json.dumps(REPLY | {"Step Number": 6666018010356348}))
 
 
-@pytest.mark.parametrize(
-    "endless",
-    [
-        "\n",
-        " ",
-        "\n ",
-        " \t\n",
-        "\r\n",
-        "_",
-        "*",
-        "** ",
-        "-\n",
-        "- ",
-        "> \n",
-        "Student: ",
-        "(the student) \n",
-        "this reply:\n- a\n",
-    ],
-)
+@each_case
 def test_an_answer_that_repeats_itself_without_end_is_read_in_time(endless: str) -> None:
     text = f"What is 3 + 4?\n{endless * (8_000 // len(endless))}this reply: x"
     began = time.process_time()

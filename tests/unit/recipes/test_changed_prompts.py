@@ -12,6 +12,7 @@ from soliloquy.recipes.recipe import checked_prompts, find
 from soliloquy.recipes.soliloquy.student import drawn_persona
 from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import Conversation
+from tests.cases import each_case
 from tests.unit.recipes.conversations import sound_conversation
 from tests.unit.scripted.dialling import dialled
 from tests.unit.scripted.scaffolding import scaffolded
@@ -93,41 +94,20 @@ def test_topics_to_write_about_are_the_runs() -> None:
     assert recipe.topics({"topics.toml": 'topics = ["penguins"]'}) == ("penguins",)
 
 
-def _without(words: str) -> Callable[[str], str]:
-    return lambda own: own.replace(words, "")
-
-
-@pytest.mark.parametrize(
-    ("recipe", "file", "change", "why"),
-    [
-        ("soliloquy", "student.txt", _without("$conversation"), "$conversation is missing: put it where"),
-        ("soliloquy", "student.txt", lambda own: own + "$qestion", "$qestion is unknown; its slots are"),
-        (
-            "soliloquy",
-            "student.txt",
-            lambda own: own + "\n{name}",
-            "line 32: '{name}' is not a slot: write one as $name",
-        ),
-        ("soliloquy", "student.txt", _without("[user]"), "[user] is missing: the model is asked by that message"),
-        ("soliloquy", "student.txt", lambda own: "Hello\n" + own, "line 1 belongs to no message: begin with [system]"),
-        ("soliloquy", "student.txt", lambda _: "", "[user] is missing"),
-        ("soliloquy", "intents.toml", lambda own: own + '\nhello = ""', "hello is unknown; its keys are opening"),
-        ("soliloquy", "personas.toml", lambda _: "", "the file has no entries"),
-        ("soliloquy", "personas.toml", lambda own: own.replace("0.13", "nan"), "terse.share: nan is not a number from"),
-        ("soliloquy", "personas.toml", lambda own: own.replace("0.13", "-1"), "terse.share: -1 is not a number from 0"),
-        ("mathdial", "moves.toml", lambda own: own.replace("guide", "gide"), "focus.intents.guide_focus is missing"),
-        ("mathdial", "categories.toml", lambda own: own + 'x = ""', "x is unknown; its keys are went_on"),
-        ("mathdial", "names.toml", lambda own: own + "it = []", "it: [] is not a list of texts"),
-        ("scaffold", "states.toml", lambda own: own.replace('"g"', '"z"'), "start.evaluation: 'z' is not one of a, b"),
-        ("scaffold", "states.toml", lambda own: own + "[bored]\nmeaning=''", "bored is unknown; its keys are start"),
-        ("mathwell", "topics.toml", lambda _: "topics = []", "topics: [] is not a list of texts"),
-        ("mathwell", "wishes.toml", _without("$grade"), "grade: $grade is missing: put it where"),
-        ("mathwell", "wishes.toml", lambda own: own.replace("$grade", "$class"), "grade: $class is unknown; its slots"),
-    ],
-)
+@each_case
 def test_a_prompt_that_cannot_be_used_is_refused_with_its_file_and_key(
-    recipe: str, file: str, change: Callable[[str], str], why: str
+    recipe: str,
+    file: str,
+    whole: str | None,
+    begins: str | None,
+    ends: str | None,
+    replaces: list[str] | None,
+    why: str,
 ) -> None:
+    def change(own: str) -> str:
+        text = own if whole is None else whole
+        return (begins or "") + (text.replace(replaces[0], replaces[1]) if replaces else text) + (ends or "")
+
     with pytest.raises(BrokenPrompt) as refused:
         checked_prompts(recipe, changed(recipe, file, change), scripted=False)
     assert str(refused.value).startswith(f"{file}: {why}")

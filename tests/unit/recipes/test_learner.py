@@ -18,6 +18,7 @@ from soliloquy.v1.conversation_pb2 import (
     Step,
     TutorReply,
 )
+from tests.cases import each_case
 
 PAINT = Step(
     number=1,
@@ -42,14 +43,7 @@ SHADOW = Step(
 SAME_SIZE = Misconception(working="The shadow keeps its size, because the star keeps its size.")
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "There is nothing wrong with how you added them.",
-        "That is not wrong: adding them is right.",
-        "Well done, you added.",
-    ],
-)
+@each_case
 def test_whoever_finds_nothing_wrong_gives_no_evidence(said: str) -> None:
     assert strength(said, ADDED, PAINT) == 0
 

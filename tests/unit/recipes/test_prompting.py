@@ -13,6 +13,7 @@ from soliloquy.recipes.templates import Templates
 from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import Conversation, Enrichment, Intent, StudentReply
 from soliloquy.v1.sandbox_pb2 import Status
+from tests.cases import each_case
 from tests.unit.recipes.conversations import (
     calculated,
     conversation,
@@ -148,17 +149,7 @@ def test_an_edited_prompt_changes_its_fingerprint_and_what_is_sent(edited_prompt
     assert "computation wanted" in text(prompting.deciding(sound_conversation()))
 
 
-@pytest.mark.parametrize(
-    ("added", "reason"),
-    [
-        ("$nonsense", r"\$nonsense is unknown; its slots are none"),
-        ("\n$ 5", r"line 53: \$ begins no slot: write a literal \$ as \$\$"),
-        ("{{nonsense}} {oops", r"line 52: '{{nonsense}}' is not a slot: write one as \$name"),
-        (" {oops", "'{oops' is not a slot"),
-        ("{{ nonsense }}", "'{{ nonsense }}' is not a slot"),
-        ("\n[usr]\n", r"\[usr\] is not a message: begin one with \[system\] or \[user\]"),
-    ],
-)
+@each_case
 def test_a_prompt_that_cannot_be_filled_in_is_refused_by_name(edited_prompts: Path, added: str, reason: str) -> None:
     with (edited_prompts / "control.txt").open("a", encoding="utf-8") as file:
         file.write(added)

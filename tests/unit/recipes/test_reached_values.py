@@ -1,7 +1,5 @@
 """A program that compares nothing is compared by its numbers, and a tutor must not deny them."""
 
-import pytest
-
 from soliloquy.recipes.agreement import agrees, contradictions
 from soliloquy.recipes.soliloquy.rules import POLICY
 from soliloquy.v1.conversation_pb2 import (
@@ -12,6 +10,7 @@ from soliloquy.v1.conversation_pb2 import (
     Turn,
 )
 from soliloquy.v1.sandbox_pb2 import STATUS_OK, NamedValue, Value
+from tests.cases import each_case
 
 AGREEING = POLICY["agreeing"]
 LETTERS = {"a": EVALUATION_INCORRECT, "b": EVALUATION_CORRECT, "c": EVALUATION_PARTIAL}
@@ -26,28 +25,7 @@ def turn_of(student: str, values: dict[str, float], letter: str, reply: str) -> 
     return turn
 
 
-@pytest.mark.parametrize(
-    ("student", "values", "letter", "reply", "agreed"),
-    [
-        ("I get 12.5 m/s.", {"v": 12.4983}, "b", "Yes!", True),
-        ("I get 12.5 m/s.", {"v": 12.4983}, "a", "No, try again.", False),
-        ("So v = 50 m / 4 s, right?", {"v": 12.5}, "b", "Right, work it out.", True),
-        ("So v = 50 m / 4 s, right?", {"v": 12.5}, "a", "Work it out, please.", None),
-        ("I divide them.", {"v": 12.5}, "b", "Exactly, that makes 12.5 m/s.", True),
-        ("I get 15 m/s.", {"v": 12.5}, "a", "Not quite, divide by 4.", True),
-        ("I divide them.", {"v": 12.5}, "a", "Hm, think again.", None),
-        ("I divide them.", {"v": 12.5}, "b", "Good plan.", None),
-        ("I get 15 m/s.", {"student_v": 15.0, "v": 12.5}, "b", "Great.", False),
-        ("I get 15 m/s.", {"v_incorrect": 15.0, "v_correct": 12.5}, "a", "No.", True),
-        ("We know 10.0 cm and 12.5 cm.", {"h": 0.1, "w": 0.125}, "b", "Right, in metres.", True),
-        ("I get some of it.", {"v": 12.5}, "c", "It is 12.5 m/s in the end.", True),
-        ("I divide them.", {"v": 12.5}, "b", r"Exactly, that makes $12.5\,\text{m/s}$.", True),
-        ("So it is **12.5** m/s after all.", {"v": 12.5}, "a", "No. I get **12.5** m/s, not **15** m/s.", True),
-        # The tutor tells the program's number, and denies one that the student has given up.
-        ("So it is 12.5 m/s after all.", {"v": 12.5}, "a", "No. I get 12.5 m/s, not 15 m/s.", True),
-        ("So it is 12.5 m/s after all.", {"v": 12.5}, "a", "No, it is not 15 m/s. Try again.", False),
-    ],
-)
+@each_case
 def test_numbers_are_a_verdict_too(
     student: str, values: dict[str, float], letter: str, reply: str, agreed: bool | None
 ) -> None:
@@ -72,18 +50,7 @@ def test_a_tutor_who_denies_what_the_program_came_to_contradicts_it() -> None:
     assert found == [(1, "denies '5', which the code came to")]
 
 
-@pytest.mark.parametrize(
-    ("reply", "reported"),
-    [
-        ("The correct result should be approximately 14 m/s.", "14 m/s"),
-        ("The correct result should be **14 m/s**.", "14 m/s"),
-        ("The calculated speed is about 12.5 m/s.", ""),
-        ("The calculated speed is 45 km/h.", ""),
-        ("Your calculated value is 15 m/s, and that is too much.", ""),
-        ("You say 15 m/s, while the actual speed is 1.25 m/s.", "1.25 m/s"),
-        ("You divided by 2, and the right way is to divide by 4.", ""),
-    ],
-)
+@each_case
 def test_a_tutor_who_reports_another_result_contradicts_the_program(reply: str, reported: str) -> None:
     turn = turn_of("I get 15 m/s.", {"v": 12.5}, "a", reply)
     found = [(1, f"reports {reported!r}, which the code did not come to")] if reported else []

@@ -9,6 +9,7 @@ from deploy import rules_table
 from soliloquy.recipes.recipe import find
 from soliloquy.recipes.rulebook import BadRules, rulebook
 from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_PROSE, Problem
+from tests.cases import each_case
 from tests.unit.recipes.conversations import conversation, sound_turns
 
 RULE = {"says": "the same words again", "of": "turn", "by": ["student"], "rests_on": "fact", "does": "condemn"}
@@ -16,51 +17,18 @@ TRIES = {"student": 5, "tutor": 2, "codegen": 2, "composer": 3}
 MENDING = {"tries": TRIES, "rewinds": 2}
 
 
-@pytest.mark.parametrize(
-    ("rule", "mending", "why"),
-    [
-        (RULE | {"says": ""}, MENDING, "rules.repeated.says: String should match pattern"),
-        (RULE | {"says": " "}, MENDING, "rules.repeated.says: String should match pattern"),
-        (RULE | {"of": "dialogue"}, MENDING, "rules.repeated.of: Input should be 'turn', 'pair' or 'conversation'"),
-        (RULE | {"by": []}, MENDING, "it is of a turn and asked of nobody"),
-        (RULE | {"by": ["planner"]}, MENDING, "rules.repeated.by.0: Input should be 'student', 'tutor', 'codegen' or"),
-        (RULE | {"by": ["codegen"]}, MENDING, "it is asked of programs, which show nothing before they have run"),
-        (RULE | {"of": "conversation"}, MENDING, "it is of a conversation and asked of the student's answers"),
-        (RULE | {"of": "conversation", "by": [], "does": "ask"}, MENDING, "use condemn or mark"),
-        (RULE | {"does": "mark", "state": "choosing"}, MENDING, "it only marks, and names the state 'choosing'"),
-        (RULE | {"does": "mark", "on_read_plan": "ask"}, MENDING, "it is to ask, which is no less than mark"),
-        (RULE | {"on_read_plan": "condemn"}, MENDING, "rules.repeated.on_read_plan: Input should be 'ask' or 'mark'"),
-        (
-            RULE | {"of": "conversation", "by": [], "on_read_plan": "ask"},
-            MENDING,
-            'use on_read_plan = "mark"',
-        ),
-        (RULE | {"weight": 1}, MENDING, "rules.repeated.weight: "),
-        (RULE, MENDING | {"tries": 2}, "mending.tries: Input should be a dictionary"),
-        (RULE, MENDING | {"tries": TRIES | {"tutor": 0}}, "mending.tries.tutor: Input should be greater than or equal"),
-        (RULE, MENDING | {"tries": {"student": 5}}, "mending.tries.tutor: Field required"),
-        (RULE, MENDING | {"rewinds": 0}, "mending.rewinds: Input should be greater than or equal to 1, not 0"),
-        (RULE, {}, "mending.tries: Field required"),
-    ],
-)
-def test_what_is_wrong_is_named_with_its_place(rule: dict[str, Any], mending: dict[str, Any], why: str) -> None:
+@each_case
+def test_what_is_wrong_is_named_with_its_place(
+    rule: dict[str, Any] | None, mending: dict[str, Any] | None, why: str
+) -> None:
+    told = {"rules": {"repeated": RULE | (rule or {})}, "mending": MENDING | (mending or {})}
     with pytest.raises(BadRules) as refused:
-        rulebook({"rules": {"repeated": rule}, "mending": mending}, "rules.toml", ["repeated"])
+        rulebook(told, "rules.toml", ["repeated"])
     assert why in str(refused.value)
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize(
-    ("limits", "why"),
-    [
-        ({"longest_tutor_words": 0}, "rules.toml: longest_tutor_words: must be more than 0, not 0"),
-        ({"talk": {"same_words": -0.5}}, "rules.toml: same_words: must be more than 0, not -0.5"),
-        (
-            {"talk": {"shortest_turns": 9, "most_turns": 8}},
-            "rules.toml: shortest_turns is 9, and most_turns is 8: nothing satisfies both",
-        ),
-    ],
-)
+@each_case
 def test_limits_that_nothing_satisfies_are_refused(limits: dict[str, Any], why: str) -> None:
     with pytest.raises(BadRules) as refused:
         rulebook({**limits, "rules": {"repeated": RULE}, "mending": MENDING}, "rules.toml", ["repeated"])

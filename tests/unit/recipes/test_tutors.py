@@ -1,33 +1,24 @@
 """Tutors differ in how they say things, and in nothing that a recipe has them do."""
 
-import re
 from collections import Counter
-from random import Random
 
 import pytest
 
-from soliloquy.recipes import scripted, tutors
+from soliloquy.recipes import tutors
 from soliloquy.recipes.mathdial import prompting as mathdial
-from soliloquy.recipes.mathdial.scripted.tutor import choose, reply
-from soliloquy.recipes.packages import folder
 from soliloquy.recipes.prompts import own_files
 from soliloquy.recipes.recipe import find
 from soliloquy.recipes.scaffold import prompting as scaffold
-from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
-from soliloquy.recipes.scripted.tutors import tutor_book
 from soliloquy.recipes.soliloquy import prompting as soliloquy
-from soliloquy.runtime.beside import table_beside
 from soliloquy.runtime.failure import Refused
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.runs_pb2 import Run
-from tests.unit.scripted.dialling import BANK, dialled
+from tests.unit.scripted.dialling import dialled
 from tests.unit.scripted.growing import grown as physics
 from tests.unit.scripted.scaffolding import scaffolded
 
 TEMPLATES = {"mathdial": mathdial.TEMPLATES, "scaffold": scaffold.TEMPLATES, "soliloquy": soliloquy.TEMPLATES}
 RECIPES = sorted(TEMPLATES)
-STYLES = table_beside(scripted.__file__, "tutors.toml")
-PERSONAS = sorted(STYLES)
 STATES = (
     *("mathdial/deciding", "mathdial/choosing", "mathdial/replying", "scaffold/describing", "scaffold/tutoring"),
     *("soliloquy/deciding", "soliloquy/received_python", "soliloquy/no_python"),
@@ -63,25 +54,9 @@ def test_the_plain_tutor_is_to_be_had_by_name_and_adds_nothing_to_a_prompt(recip
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_every_tutor_with_a_manner_has_a_style_and_words_of_its_own(recipe: str) -> None:
-    named = {name for name, row in TEMPLATES[recipe].own.table("tutors").items() if row["manner"]}
-    written = {path.stem for path in (folder(recipe) / "scripted" / "tutors").glob("*.toml")}
-    assert named == written == set(STYLES)
-
-
-@pytest.mark.parametrize("recipe", RECIPES)
 def test_an_unknown_tutor_is_refused_with_those_that_there_are(recipe: str) -> None:
     with pytest.raises(Refused, match=r"no tutor 'stern': use one of plain, brisk"):
         tutors.tutor_persona(tutored("stern", recipe), TEMPLATES[recipe].own)
-
-
-@pytest.mark.parametrize("recipe", RECIPES)
-@pytest.mark.parametrize("persona", PERSONAS)
-def test_a_tutor_replaces_only_wordings_that_others_have(recipe: str, persona: str) -> None:
-    """Its slots are those that the recipe fills in there."""
-    common = tutor_book(folder(recipe) / "scripted", _prompt("")).tables["tutor"]
-    own = tutor_book(folder(recipe) / "scripted", _prompt(persona)).tables["tutor"]
-    assert _paths(own) == _paths(common)
 
 
 async def test_all_states_of_a_tutor_are_told_its_persona_behind_the_rules_that_a_cache_holds() -> None:
@@ -97,39 +72,3 @@ async def test_all_states_of_a_tutor_are_told_its_persona_behind_the_rules_that_
             assert (
                 text.index("<question>") < text.index(told) < max(text.find("<conversation>"), text.find("<history>"))
             )
-
-
-async def test_a_scripted_tutor_makes_the_same_moves_whoever_it_is() -> None:
-    for prompt in await _prompts("mathdial/choosing"):
-        assert len({choose(_as_told(prompt, persona), Random(1)) for persona in ("plain", *PERSONAS)}) == 1
-
-
-async def test_a_brisk_tutor_is_shorter_than_a_warm_one_and_a_formal_one_does_not_exclaim() -> None:
-    prompts = await _prompts("mathdial/replying")
-    said = {persona: [reply(_as_told(one, persona), Random(1)) for one in prompts] for persona in PERSONAS}
-    words = {persona: sum(len(text.split()) for text in texts) for persona, texts in said.items()}
-    assert 1.3 * words["brisk"] < words["warm"]
-    assert not any("!" in text for text in said["formal"])
-    assert any("!" in text for text in said["warm"])
-
-
-async def _prompts(name: str) -> list[str]:
-    grown = [one async for one in dialled(12, problems=12, seed=9)]
-    found = (prompt for one in grown for _, prompt in find("mathdial").prompts(one) if prompt.name == name)
-    return ["\n".join(message.text for message in prompt.messages) for prompt in found]
-
-
-def _as_told(prompt: str, persona: str) -> ParsedPrompt:
-    named = re.sub(r'<tutor_persona name="\w+">', f'<tutor_persona name="{persona}">', prompt)
-    return ParsedPrompt("mathdial", named, BANK.book)
-
-
-def _prompt(persona: str) -> ParsedPrompt:
-    told = f'<tutor_persona name="{persona}">\n..\n</tutor_persona>' if persona else ""
-    return ParsedPrompt("mathdial", told, BANK.book)
-
-
-def _paths(table: object, path: str = "") -> set[str]:
-    if isinstance(table, dict):
-        return {found for key, value in table.items() for found in _paths(value, f"{path}.{key}")}
-    return {path}

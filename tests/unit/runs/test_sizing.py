@@ -8,6 +8,7 @@ from click.testing import CliRunner, Result
 from deploy import sizing_table
 from soliloquy.cli.main import commands
 from soliloquy.runs.sizing import CONVERSATION, GPUS, OnGpu, Sizing
+from tests.cases import each_case
 
 
 def size(*words: str) -> Result:
@@ -48,19 +49,7 @@ def test_kafka_holds_no_more_than_the_days_that_it_keeps() -> None:
     assert long.kafka_gigabytes == pytest.approx(7 * 24 * long.an_hour * CONVERSATION["kafka_megabytes"] / 1000)
 
 
-@pytest.mark.parametrize(
-    ("words", "why"),
-    [
-        (
-            ("--gpus", "1", "--conversations", "many"),
-            "'many' is no number of conversations: use one such as 10000 or 1e7",
-        ),
-        (("--gpus", "1", "--conversations", "0.5"), "'0.5' is no number of conversations"),
-        (("--gpus", "1", "--conversations", "nan"), "'nan' is no number of conversations"),
-        (("--gpus", "1", "--conversations", "9", "--model", "big"), "'big' is no size: give thousand millions"),
-        (("--gpus", "1", "--conversations", "9", "--model", "0b"), "'0b' is no size"),
-    ],
-)
+@each_case
 def test_a_number_that_is_none_is_refused(words: tuple[str, ...], why: str) -> None:
     refused = size(*words)
     assert refused.exit_code == 2

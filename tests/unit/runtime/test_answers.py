@@ -9,6 +9,7 @@ from pydantic import Field
 
 from soliloquy.runtime.answers import MAX_ANSWER_CHARACTERS, Answer, Unreadable
 from soliloquy.runtime.tolerant_json import Truncated, objects_in
+from tests.cases import each_case
 
 
 class Decision(Answer):
@@ -62,23 +63,7 @@ def test_an_answer_in_another_dress_is_read(text: str) -> None:
     assert read(text) == OBJECT
 
 
-@pytest.mark.parametrize(
-    ("written", "meant"),
-    [
-        (
-            r"\frac{1}{2} \beta \times \theta \text{ m} \rho \nabla",
-            r"\frac{1}{2} \beta \times \theta \text{ m} \rho \nabla",
-        ),
-        (r"\sqrt{2} \Delta x \(a\) \% \upsilon \{x\}", r"\sqrt{2} \Delta x \(a\) \% \upsilon \{x\}"),
-        (r"\\frac{1}{2} and \\nu", r"\frac{1}{2} and \nu"),
-        (r"so $\nu = 5$, \(n \ne 0\)", r"so $\nu = 5$, \(n \ne 0\)"),
-        (r"First.\nThen.\tDone \"so\".", 'First.\nThen.\tDone "so".'),
-        (r"v = u + at\nu = 5", "v = u + at\nu = 5"),
-        (r"a\u00b2 \ud83d\ude42", "a² 🙂"),
-        ('he said "half", and left', 'he said "half", and left'),
-        ("two\nlines", "two\nlines"),
-    ],
-)
+@each_case
 @pytest.mark.parametrize("quote", ['"', '"""'])
 def test_words_are_kept_as_they_were_meant(quote: str, written: str, meant: str) -> None:
     text = f'{{"Use Python": "y", "Description": {quote}{written}{quote}}}'

@@ -3,31 +3,10 @@
 import pytest
 
 from soliloquy.runtime.code import names, unfenced
+from tests.cases import each_case
 
 
-@pytest.mark.parametrize(
-    "fenced",
-    [
-        "```python\nx = 1\n```",
-        "```\nx = 1\n```",
-        "``python\nx = 1\n``",
-        "`x = 1`",
-        "`python x = 1`",
-        "x = 1",
-        "python\nx = 1",
-        "```python\nx = 1\n```python",
-        "```py\nx = 1```",
-        "```Python3\nx = 1\n```",
-        "```python\r\nx = 1\r\n```\r\n",
-        "~~~\nx = 1\n~~~",
-        "~~~~python\nx = 1\n~~~~",
-        "````c++\nx = 1\n````",
-        "```x = 1```",
-        "```python\nx = 1",
-        "x = 1\n```",
-        "\n\n  ```python\nx = 1\n```  \n",
-    ],
-)
+@each_case
 def test_code_is_freed_from_every_kind_of_fence(fenced: str) -> None:
     assert unfenced(fenced) == "x = 1"
 

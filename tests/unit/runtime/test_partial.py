@@ -8,6 +8,7 @@ import pytest
 from soliloquy.recipes.scaffold.answers import Tutored
 from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.runtime.answers import partial_field
+from tests.cases import each_case
 
 SECRET = "The answer is 42, and I do not say so."
 SAID = 'Look at "F = m·a" once more:\n\\frac is no word, “quotes” are.\tWhat is m? 🙂'
@@ -30,21 +31,7 @@ def test_wherever_an_answer_stops_only_the_field_that_is_for_the_student_shows(
         assert all(later.startswith(earlier) for earlier, later in pairwise(shown))
 
 
-@pytest.mark.parametrize(
-    "raw",
-    [
-        "",
-        "I would say",
-        "{'Said': 'in Python'}",
-        '{"Thoughts": {"Said": "inside"}, "Sa',
-        '{"Thoughts": "he says \\"Said\\": \\"x\\"',
-        '{"Thoughts": "unfinished, \\"Said',
-        '{"Said',
-        '{"Said": ',
-        '{"Said": ["x"]',
-        '["Said", "x"]',
-    ],
-)
+@each_case
 def test_what_can_only_be_read_whole_shows_nothing(raw: str) -> None:
     assert partial_field(raw, "Said") == ""
 

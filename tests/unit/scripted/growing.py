@@ -46,7 +46,7 @@ class Desk:
             return Execution(status=STATUS_ERROR, error=refused)
         variables: dict[str, object] = {"__builtins__": builtins(_no_output)}
         exec(compile(tree, "<snippet>", "exec"), variables)
-        values = [NamedValue(name=name, value=_tagged(variables[name])) for name in job.result_variables]
+        values = [NamedValue(name=name, value=tagged(variables[name])) for name in job.result_variables]
         return Execution(status=STATUS_OK, values=values)
 
 
@@ -93,7 +93,7 @@ async def _following(
             raise AssertionError(f"nothing follows {type(event).__name__}")
 
 
-def _tagged(value: object) -> Value:
+def tagged(value: object) -> Value:
     match value:
         case bool():
             return Value(boolean=value)

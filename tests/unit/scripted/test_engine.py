@@ -1,16 +1,15 @@
 import ast
 import asyncio
 import json
-import re
 
 import pytest
 
 from services.model.engines.scripted import ScriptedEngine
-from soliloquy.problems.bank.bank import load_bank
 from soliloquy.recipes.scripted.parsed_prompt import problem_record
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.v1.conversation_pb2 import Problem, Quantity, Step
 from soliloquy.v1.model_pb2 import GenerateRequest, Message
+from tests.cases import each_case
 from tests.unit.runtime.model.streams import KeptStreams
 from tests.unit.scripted.driver import conversation, request
 from tests.unit.scripted.problems import CART, STONE_FALL, Shelf
@@ -124,95 +123,9 @@ async def test_without_a_verdict_the_output_is_compared_with_the_answer(reply: s
     assert (await judged(prompt, "received_python"))[0] == evaluation
 
 
-@pytest.mark.parametrize(
-    ("step", "reply", "evaluation"),
-    [
-        (1, "We have 450 g and a force of 1.62 N", "b"),
-        (1, "There is the 450 g", "c"),
-        (1, "We have 450 g and 16.2 N", "a"),
-        (3, "F=ma", "b"),
-        (3, "F = m × a, right?", "b"),
-        (3, "F = m * a / 2", "a"),
-        (3, "F = m/a", "a"),
-        (3, "can you give me a hint?", "f"),
-        (3, "what's your favourite movie", "e"),
-        (3, "um", "d"),
-        (3, "Idk.", "f"),
-        (5, "I don't know.", "f"),
-        (5, "No idea, sorry.", "f"),
-    ],
-)
+@each_case
 async def test_a_reply_without_a_number_is_judged_by_what_it_says(step: int, reply: str, evaluation: str) -> None:
     assert (await judged(tutor_prompt(reply, step=step)))[0] == evaluation
-
-
-async def test_nobody_is_asked_what_became_of_help_that_nobody_gave() -> None:
-    for seed in SEEDS:
-        said = json.loads(await ask("no_python", tutor_prompt("um", step=5), seed))["Tutorbot Response"]
-        assert not re.search(r"\bhelp\b|\bnow\?|lead\?", said), said
-
-
-async def test_a_word_of_the_problem_is_not_off_topic() -> None:
-    game = Problem()
-    game.CopyFrom(CART)
-    game.question = f"In a game, somebody asks this. {CART.question}"
-    engine = ScriptedEngine(Shelf([game]))
-    for problem, shelf, evaluation in ((game, engine, "d"), (CART, ENGINE, "e")):
-        prompt = tutor_prompt("Something about the game, kind of.", step=5, problem=problem)
-        fields = json.loads(await ask("no_python", prompt, engine=shelf))
-        assert fields["Evaluation of Student Response"] == evaluation
-
-
-async def test_the_equation_of_a_problem_is_nobodys_answer() -> None:
-    bank = load_bank("algebra")
-    engine = ScriptedEngine(bank.book)
-    for ordinal in range(60):
-        problem = bank.problem(5, ordinal)
-        prompt = (
-            f"<question>{problem.question}</question>{conversation([f'Student: {problem.question}'])}"
-            f"<progress>Step being worked on: 1 of {len(problem.steps)}\nWrong answers at this step: 0</progress>"
-        )
-        assert json.loads(await ask("deciding", prompt, engine=engine)) == {"Use Python": "n"}
-
-
-@pytest.mark.parametrize("step", [1, 5])
-async def test_half_an_answer_after_two_wrong_ones_is_completed(step: int) -> None:
-    half = "We have 450 g." if step == 1 else "I'd take a = F / m but then I'm lost."
-    prompt = tutor_prompt(half, step=step, wrong=2)
-    decision = json.loads(await ask("deciding", prompt))
-    assert decision["Use Python"] == ("y" if step == 5 else "n")
-    replies = set()
-    for seed in SEEDS:
-        more = "<output>\na = 3.6\n</output>" if step == 5 else ""
-        fields = json.loads(await ask("received_python" if more else "no_python", prompt + more, seed))
-        assert (fields["Evaluation of Student Response"], fields["Action Based on Evaluation"]) == ("c", "5")
-        assert ("3.6 m/s^2" if step == 5 else "F = 1.62 N") in fields["Tutorbot Response"]
-        replies.add(fields["Tutorbot Response"])
-    assert len(replies) >= 5
-
-
-async def test_feedback_takes_up_the_working_that_was_shown() -> None:
-    output = "<output>\na = 3.6\nis_correct = False\n</output>"
-    prompt = tutor_prompt("1.62 / 450, so I got 0.0036 m/s^2.", step=5, more=output)
-    for seed in SEEDS:
-        assert "1.62 / 450" in json.loads(await ask("received_python", prompt, seed))["Tutorbot Response"]
-
-
-async def test_a_miscalculation_is_called_wrong_even_by_a_tutor_of_few_words() -> None:
-    more = '<output>\na = 3.6\nis_correct = False\n</output><tutor_persona name="brisk"></tutor_persona>'
-    prompt = tutor_prompt("1.62 / 0.45 = 4.6 m/s^2", step=5, more=more)
-    for seed in SEEDS:
-        said = json.loads(await ask("received_python", prompt, seed))["Tutorbot Response"]
-        assert re.match(r"(?:Hm, )?(?:[Nn]o|No|Not|Check|Look|Close|Almost|Doesn't)\b", said), said
-
-
-async def test_feedback_asks_for_a_working_that_was_not_shown_and_names_no_cause() -> None:
-    output = "<output>\na = 3.6\nis_correct = False\n</output>"
-    prompt = tutor_prompt("I got 0.0036 m/s^2.", step=5, more=output)
-    for seed in SEEDS:
-        said = json.loads(await ask("received_python", prompt, seed))["Tutorbot Response"]
-        assert "0.0036 m/s^2" in said
-        assert "unit" not in said.casefold()
 
 
 def sea_water() -> Problem:
@@ -263,21 +176,6 @@ async def test_code_holds_no_student_value_that_nobody_gave() -> None:
     code = await ask("use_python", f"<description>{decision['Description']}</description>")
     assert "student" not in code
     assert "is_correct" not in code
-
-
-async def test_snippets_differ_in_their_names() -> None:
-    decision = json.loads(await ask("deciding", tutor_prompt("3.6 m/s^2", step=5)))
-    description = f"<description>{decision['Description']}</description>"
-    codes = [json.loads(await ask("use_python", description, seed))["Python"] for seed in SEEDS]
-    assert {code["Result Variable"] for code in codes} == {"a, is_correct", "acceleration, is_correct"}
-    assert len({code["Python Code"] for code in codes}) >= 10
-
-
-async def test_a_description_can_be_understood_out_of_context() -> None:
-    for seed in SEEDS:
-        description = json.loads(await ask("deciding", tutor_prompt("I get 3.9 m/s^2", step=5), seed))["Description"]
-        for part in ("`F` (net force) = 1.62 N", "`m` (mass) = 0.45 kg", "a = F / m", "= 3.9", "acceleration", "m/s^2"):
-            assert part in description
 
 
 @pytest.mark.parametrize("known", [True, False])

@@ -8,6 +8,7 @@ import training
 from soliloquy.recipes.packages import folder, known_recipes
 from soliloquy.recipes.recipe import ReplyContext
 from soliloquy.runtime.failure import Failure
+from tests.cases import each_case
 from training.settings import read_settings
 
 CONFIGS = {
@@ -17,20 +18,7 @@ CONFIGS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("batch: 0", "batch: Input should be greater than or equal to 1, not 0"),
-        ("lora: {rank: many}", "lora.rank: "),
-        ("learning_rat: 1", "learning_rat: Extra inputs are not permitted"),
-        ("quantize: 4bit\ntune: full", "quantize: 4bit requires tune: lora"),
-        ("patience: 2\nvalidation_share: 0", "patience requires a validation_share"),
-        ("given: {move: false}", "given requires layout: replies, not states"),
-        ("layout: replies\ngiven: {moves: false}", "given.moves: "),
-        ("manual: outline", "manual: outline requires layout: dialogue, not states"),
-        ("[", "cannot read"),
-    ],
-)
+@each_case
 def test_what_is_wrong_with_a_configuration_is_one_line(tmp_path: Path, text: str, told: str) -> None:
     file = tmp_path / "own.yaml"
     file.write_text(text)

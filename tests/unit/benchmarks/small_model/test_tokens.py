@@ -36,28 +36,6 @@ def test_a_passage_that_every_prompt_has_is_one_token(tokenizer: Any) -> None:
     assert len(tokenizer) <= 1500
 
 
-def test_answers_can_be_held_to_a_grammar(tokenizer: Any) -> None:
-    import llguidance.hf
-
-    grammar = llguidance.LLMatcher.grammar_from_json_schema('{"type": "integer"}')
-    matcher = llguidance.LLMatcher(llguidance.hf.from_tokenizer(tokenizer), grammar)
-    assert matcher.consume_tokens(tokenizer.encode("42", add_special_tokens=False))
-
-
-def test_what_is_quoted_has_the_same_tokens_wherever_it_stands(tokenizer: Any) -> None:
-    described, asked = (
-        tokenizer.tokenize(text) for text in ("Use I = U / R, which is `U / R` in Python.", "`U / R`, is it?")
-    )
-    assert tokenizer.tokenize("`U / R")[:2] == asked[:2]
-    assert any(described[at : at + 2] == asked[:2] for at in range(len(described)))
-
-
 def test_a_number_has_a_token_for_each_digit_wherever_it_stands(tokenizer: Any) -> None:
     tokens = tokenizer.convert_ids_to_tokens(tokenizer.encode("r = 2.3757e-05", add_special_tokens=False))
     assert [token for token in tokens if token.isdigit()] == list("2375705")
-
-
-def test_a_chat_is_answered_behind_its_prompt(tokenizer: Any) -> None:
-    asked = [{"role": "system", "content": "You tutor."}, {"role": "user", "content": "Why?"}]
-    text = tokenizer.apply_chat_template(asked, tokenize=False, add_generation_prompt=True)
-    assert text == "<|begin|>system:\nYou tutor.<|end|>user:\nWhy?<|end|>assistant:\n"

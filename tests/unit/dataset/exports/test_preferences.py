@@ -22,6 +22,7 @@ from soliloquy.v1.conversation_pb2 import (
     Turn,
 )
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, Execution
+from tests.cases import each_case
 from tests.unit.training.growing import conversations, dataset
 
 
@@ -71,15 +72,7 @@ def exported(tmp_path: Path, *grown: Conversation, uncertain: bool = False) -> t
     return [json.loads(line) for line in pairs.splitlines()], [json.loads(line) for line in labelled.splitlines()]
 
 
-@pytest.mark.parametrize(
-    ("state", "prompt"),
-    [
-        ("student", "soliloquy/student"),
-        ("decision", "soliloquy/deciding"),
-        ("program", "soliloquy/use_python"),
-        ("reply", "soliloquy/received_python"),
-    ],
-)
+@each_case
 def test_an_answer_that_was_sent_back_is_paired_with_the_one_in_its_place(
     tmp_path: Path, state: str, prompt: str
 ) -> None:

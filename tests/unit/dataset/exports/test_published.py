@@ -15,21 +15,8 @@ from soliloquy.dataset.reading import Dataset
 from soliloquy.recipes.soliloquy.rules import check
 from soliloquy.v1.conversation_pb2 import Problem
 from tests.unit.dataset.small import told
+from tests.unit.recipes.mathdial.test_format import PLAIN as MATHDIAL
 
-MATHDIAL = {
-    "qid": 5000012,
-    "scenario": 3,
-    "question": "Ana has 3 bags of 4 pears. How many pears?",
-    "ground_truth": "3 * 4 = 12\n 12",
-    "student_incorrect_solution": "3 + 4 = 7",
-    "student_profile": "Ana is a 7th grade student.",
-    "teacher_described_confusion": "Adds where she should multiply.",
-    "self-correctness": "Yes, but I had to reveal the answer",
-    "self-typical-confusion": 4.0,
-    "self-typical-interactions": 5.0,
-    "conversation": "Teacher: (generic)Hi Ana!|EOM|Teacher: (probing)Why did you add?|EOM|Ana: I thought: bags.|EOM|"
-    "Ana: |EOM|Teacher: (telling)It is 12.",
-}
 CODE = "def solution():\n    # Add them.\n    return 2 + 2"
 
 
@@ -37,16 +24,6 @@ def again(row: dict[str, Any], name: str) -> dict[str, Any] | None:
     conversation = conversation_of(dialogue_of(row, name), "run", 0)
     [(_, made)] = rows_of(name, ExportOptions(), iter([told(conversation)]))
     return made
-
-
-def test_a_published_mathdial_row_keeps_names_moves_empty_turns_and_nulls() -> None:
-    for row in (
-        MATHDIAL,
-        MATHDIAL | {"teacher_described_confusion": None, "self-correctness": None, "ground_truth": None},
-        MATHDIAL | {"self-correctness": "No", "conversation": "Ana: hi|EOM|Ben: me too|EOM|Teacher:no space"},
-        MATHDIAL | {"conversation": None},
-    ):
-        assert again(row, "mathdial") == row
 
 
 def test_a_decision_against_a_program_begins_another_turn() -> None:
@@ -57,16 +34,6 @@ def test_a_decision_against_a_program_begins_another_turn() -> None:
     ]
     turns = dialogue_of({"id": "1", "conversations": said}, "soliloquies").turns
     assert [(turn.description, turn.reply) for turn in turns] == [("Add them.", None), (None, "Go on.")]
-
-
-def test_who_speaks_twice_has_two_turns() -> None:
-    turns = dialogue_of(MATHDIAL, "mathdial").turns
-    assert [(turn.student, turn.reply) for turn in turns] == [
-        (None, "Hi Ana!"),
-        (None, "Why did you add?"),
-        ("I thought: bags.", None),
-        ("", "It is 12."),
-    ]
 
 
 def test_chats_of_others_keep_their_own_prompt() -> None:

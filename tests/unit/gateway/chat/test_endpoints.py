@@ -5,6 +5,7 @@ import pytest
 from services.gateway.chat.endpoints import ChosenModel, EndpointRules
 from services.gateway.chat.messages import StartChat
 from services.gateway.refusals import Code, Refusal
+from tests.cases import each_case
 
 LISTED = "https://api.example.com/v1"
 HERE = "http://127.0.0.1:11434/v1"
@@ -22,37 +23,12 @@ def test_whoever_is_on_this_machine_may_ask_a_model_on_it(base_url: str) -> None
     assert refused(EndpointRules(), base_url) is Code.DENIED
 
 
-@pytest.mark.parametrize(
-    "base_url",
-    [
-        "http://169.254.169.254/latest",
-        "http://10.0.0.1:8000/v1",
-        "http://0.0.0.0:8000/v1",
-        "http://[::ffff:10.0.0.1]/v1",
-        "http://localhost.example.com/v1",
-        "http://127.0.0.1.example.com/v1",
-        "https://api.example.com.evil.com/v1",
-        "https://api.example.com/v2",
-        "http://api.example.com/v1",
-    ],
-)
+@each_case
 def test_no_other_host_is_reached(base_url: str) -> None:
     assert refused(EndpointRules(listed=[LISTED], loopback=True), base_url) is Code.DENIED
 
 
-@pytest.mark.parametrize(
-    "base_url",
-    [
-        "",
-        "127.0.0.1:8000",
-        "file:///etc/passwd",
-        "http://user@127.0.0.1/v1",
-        "http://127.0.0.1@evil.com/v1",
-        "http://127.0.0.1/v1?to=http://evil.com",
-        "http://127.0.0.1#@evil.com/v1",
-        "http://[::1/v1",
-    ],
-)
+@each_case
 def test_what_is_no_plain_address_is_refused(base_url: str) -> None:
     assert refused(EndpointRules(loopback=True), base_url) is Code.INVALID
 

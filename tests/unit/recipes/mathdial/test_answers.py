@@ -9,6 +9,7 @@ from soliloquy.recipes.mathdial.answers import ConfusionDescription, MoveChoice
 from soliloquy.recipes.mathdial.moves import INTENTS
 from soliloquy.recipes.mathwell.answers import WrittenProblem
 from soliloquy.runtime.answers import Unreadable
+from tests.cases import each_case
 
 
 def choice(**fields: str) -> str:
@@ -30,15 +31,7 @@ def test_a_move_is_read_however_it_is_spelled() -> None:
     assert (read.move, read.intent, read.solved, strict) == ("probing", "seek_self_correction", "n", False)
 
 
-@pytest.mark.parametrize(
-    ("fields", "reason"),
-    [
-        ({"Move": "scolding"}, "Move"),
-        ({"Intent": "reveal_answer"}, "does not belong to the move"),
-        ({"Solved": "y"}, "the evaluation is"),
-        ({"Evaluation": "great"}, "Evaluation"),
-    ],
-)
+@each_case
 def test_a_move_that_is_none_is_asked_for_again_with_the_reason(fields: dict[str, str], reason: str) -> None:
     with pytest.raises(Unreadable, match=reason):
         MoveChoice.read(choice(**fields))

@@ -5,6 +5,7 @@ import pytest
 from soliloquy.recipes.mathdial.claims import comes_to_answer, false_equations, final_answer, slips
 from soliloquy.recipes.mathdial.confusion import NoConfusion, choose_confusion, sampling_refusal
 from soliloquy.v1.conversation_pb2 import Problem, Quantity, Step
+from tests.cases import each_case
 
 RIGHT = 28.0
 LONG = "The bags hold the same number, so I put the numbers of the problem together as it tells me to. " * 3
@@ -93,17 +94,7 @@ def test_a_problem_without_a_number_for_its_answer_is_refused() -> None:
     assert sampling_refusal(Problem(question="Why?", steps=[Step(number=1)])).startswith("no answer")
 
 
-@pytest.mark.parametrize(
-    ("text", "answer"),
-    [
-        ("#### 1,234", 1234),
-        ("#### $18.50 in all", 18.5),
-        ("#### -3", -3),
-        ("so 12\n####7", 7),
-        ("12", None),
-        ("####", None),
-    ],
-)
+@each_case
 def test_the_final_answer_is_the_first_number_behind_the_mark(text: str, answer: float | None) -> None:
     assert final_answer(text) == answer
 
@@ -132,14 +123,6 @@ def test_a_slip_is_found_in_what_a_student_writes() -> None:
     assert list(slips("So 3 x $68 = $2448.")) == ["3 x $68 = $2448"]
 
 
-@pytest.mark.parametrize(
-    ("said", "right"),
-    [
-        ("So I get 28.", True),
-        ("The answer is 280.", False),
-        ("28 of them at first, but my answer is 162.", False),
-        ("Hm?", False),
-    ],
-)
+@each_case
 def test_the_right_answer_is_the_number_that_a_message_ends_up_with(said: str, right: bool) -> None:
     assert comes_to_answer(said, problem()) is right

@@ -15,6 +15,7 @@ from soliloquy.recipes.mathwell.criteria.evidence import NAMES, Evidence, eviden
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, WordProblem
 from soliloquy.v1.conversation_pb2 import Ruling
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+from tests.cases import each_case
 from tests.unit.recipes.mathwell.writing import APPROVED, ENGINE, FUNCTION, QUESTION
 from tests.unit.scripted.growing import DESK
 
@@ -67,17 +68,7 @@ async def test_a_missing_number_and_another_answer_are_heard_and_no_objection_is
     assert (evidence.missing, evidence.ambiguous) == (False, False)
 
 
-@pytest.mark.parametrize(
-    ("said", "missing"),
-    [
-        ("nothing", False),
-        ("Nothing is missing.", False),
-        ("None", False),
-        ("n/a", False),
-        ("No number of boxes is given.", True),
-        ("the number of boxes", True),
-    ],
-)
+@each_case
 def test_what_is_missing_is_told_from_nothing(said: str, missing: bool) -> None:
     answer, _ = Reading.read(Reading.written(missing=said, other_reading="none", other_answer="none"))
     assert answer.misses_something is missing

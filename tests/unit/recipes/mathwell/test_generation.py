@@ -9,7 +9,6 @@ import pytest
 
 from soliloquy.problems.files.problem_from_row import problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
-from soliloquy.problems.sifting.near_duplicates import repeats
 from soliloquy.problems.solving.step_graph import steps_from_program
 from soliloquy.recipes.mathwell.commissions import authorship_of
 from soliloquy.recipes.mathwell.criteria.operations import CALCULATIONS, operations_in
@@ -18,7 +17,7 @@ from soliloquy.v1.conversation_pb2 import Commission, Conversation, Ending, Exam
 from soliloquy.v1.sandbox_pb2 import STATUS_OK
 from tests.unit.recipes.mathwell.writing import FUNCTION, QUESTION, RECIPE, Says, commissioned, commissions, made
 
-COUNT = 150
+COUNT = 60
 
 
 @cache
@@ -44,10 +43,6 @@ def test_every_scripted_problem_names_its_topic_and_repeats_no_example() -> None
     for one in written():
         assert one.problem.topic in one.problem.question
         assert not [fault for fault in RECIPE.faults(one) if fault.startswith(("off topic", "copied"))]
-
-
-def test_hardly_any_two_scripted_problems_say_the_same() -> None:
-    assert sum(repeats(one.problem.question for one in written())) <= 0.01 * COUNT
 
 
 def test_a_conversation_is_one_turn_in_which_nobody_speaks() -> None:

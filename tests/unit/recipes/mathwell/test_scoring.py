@@ -15,6 +15,7 @@ from soliloquy.recipes.mathwell.criteria.scoring import WEIGHING, score
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Scores, WordProblem, opinion
 from soliloquy.recipes.programs import steps_program
 from soliloquy.v1.conversation_pb2 import Ruling
+from tests.cases import each_case
 from tests.unit.recipes.mathwell.labelled import labelled
 
 # The paper's classifiers: 0.62, 0.54, 0.63.
@@ -127,21 +128,7 @@ def test_one_no_is_enough_for_a_no_and_doubt_is_no_yes() -> None:
     assert scores.objections == ["accurate: model: the sum is wrong"]
 
 
-@pytest.mark.parametrize(
-    ("code", "because"),
-    [
-        ("def answer():\n    return 5", "no function solution()"),
-        ("def solution():\n    print(5)", "no step of arithmetic"),
-        ("def solution():\n    total = 5", "returns nothing"),
-        ("def solution():\n    return (2, 3)", "list where a number is wanted"),
-        ("def solution():\n    return 5 /", "no Python"),
-        ("def solution():\n    return 1 / 0", "cannot be calculated"),
-        ("def solution():\n    return 9 ** 9 ** 9", "cannot be calculated"),
-        ("def solution():\n    while True:\n        pass", "no step of arithmetic"),
-        ("def solution():\n    return True", "no step of arithmetic"),
-        ("import os\ndef solution():\n    return os.getpid()", "no step of arithmetic"),
-    ],
-)
+@each_case
 def test_code_that_is_no_arithmetic_is_never_run_and_never_accurate(code: str, because: str) -> None:
     problem = WordProblem(question="Ann has 2 pens and 3 pencils. How many are that in all?", code=code, answer=None)
     (found,) = (one for one in score(problem).opinions if one.criterion == Criterion.ACCURATE)
@@ -184,18 +171,7 @@ def test_a_question_names_its_topic_in_singular_or_plural(topic: str, named: boo
     assert scores.topic_named is named
 
 
-@pytest.mark.parametrize(
-    ("text", "unsuitable"),
-    [
-        ("Tom buys 3 water guns and 2 glue guns. How many things does he buy?", False),
-        ("The captain of the Star Wars club has 3 posters and 2 mugs. How many things are that?", False),
-        ("Ada drinks 3 root beers and 2 ginger beers. How many drinks are that?", False),
-        ("Tom buys 3 shotguns and 2 rifles. How many guns does he buy?", True),
-        ("Ada drinks 3 beers and 2 root beers. How many drinks are that?", True),
-        ("ADA DRINKS 3 BEERS AND 2 COLAS. HOW MANY DRINKS ARE THAT?", True),
-        ("Tom buys 3 \u017fhotguns and 2 caps. How many things does he buy?", True),
-    ],
-)
+@each_case
 def test_a_word_is_unsuitable_only_where_it_means_harm(text: str, unsuitable: bool) -> None:
     assert (judges(scored(text, "return 3 + 2"), Criterion.APPROPRIATE) == ["rule unsuitable"]) is unsuitable
 

@@ -9,6 +9,7 @@ from soliloquy.programs.tracing import trace_solution
 from soliloquy.recipes.mathwell.criteria.operations import operations_in
 from soliloquy.recipes.mathwell.criteria.scoring import score
 from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, WordProblem
+from tests.cases import each_case
 from tests.unit.recipes.mathwell.labelled import labelled
 
 SAVES = "Mia saves 5 dollars a week for 7 weeks. How many dollars does she save?"
@@ -76,25 +77,7 @@ def test_an_operation_is_one_wherever_it_stands() -> None:
     assert operations_in(looped, "") == ["subtraction", "division"]
 
 
-@pytest.mark.parametrize(
-    ("lines", "because"),
-    [
-        (["n = 0", "for i in range(1000):", "    n = i", "return n"], "its loops go round more than 100 times"),
-        (["for i in range(50):", "    for k in range(50):", "        n = 1", "return n"], "more than 100 times"),
-        (["n = 0", "while n < 5:", "    n += 0", "return n"], "line 3 is no step of arithmetic"),
-        (["n = 0", "for i in range(10**14):", "    n = i", "return n"], "more than 100 times"),
-        (["n = 2", "for i in range(90):", "    n = n * n", "return n"], "a number grows beyond all bounds"),
-        (["n = 2", "for i in range(60):", "    n = n - n + n", "return n"], "it calculates with more than 150 numbers"),
-        (["for i in range(1, 9, 0):", "    return i"], "it cannot be calculated"),
-        (["for i in range(2.5):", "    return i"], "'range(2.5)' counts by 2.5"),
-        (["for i in 5:", "    return i"], "'5' is nothing to go through"),
-        (["return [1, 2][5]"], "no step of arithmetic"),
-        (["a = [1, 2]", "return a[5]"], "it cannot be calculated"),
-        (["n = 3", "if 'pens' in n:", "    return n", "return 5"], "is no condition of numbers"),
-        (["for i in range(3):", "    print(i)", "return 5"], "line 3 is no step of arithmetic"),
-        (["for i in range(3):", "    n = i"], "it returns nothing"),
-    ],
-)
+@each_case
 def test_what_is_not_followed_says_why_and_takes_no_time(lines: list[str], because: str) -> None:
     with pytest.raises(CannotTrace) as refused:
         trace_solution(code(*lines))

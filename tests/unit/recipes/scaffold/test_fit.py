@@ -20,6 +20,7 @@ from soliloquy.v1.conversation_pb2 import (
 )
 from soliloquy.v1.events_pb2 import ConversationFinished, StudentRejected
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, STATUS_OK, Execution, NamedValue, Value
+from tests.cases import each_case
 
 FORMULA, NUMBER, WORDS = 1, 2, 3
 ANSWERS = {FORMULA: "d = v × t", NUMBER: "96 pupils", WORDS: "add the two halves of the way"}
@@ -97,15 +98,7 @@ def test_the_answer_may_stand_anywhere_in_a_message(text: str) -> None:
     assert rejected[0] == "its answer is right, and was to be wrong"
 
 
-@pytest.mark.parametrize(
-    ("text", "state", "because"),
-    [
-        ("I see.", "correct", "it gives no number for an answer"),
-        ("I see, it's 96 pupils.", "comprehension", "it gives the answer"),
-        ("Is it 96?", "question", "it gives the answer"),
-        ("I wonder about the bus.", "question", "it asks nothing"),
-    ],
-)
+@each_case
 def test_a_message_that_shows_something_else_is_found_without_a_model(text: str, state: str, because: str) -> None:
     rejected = judged(conversation(text, STATES[state]))
     assert rejected
@@ -121,55 +114,18 @@ def test_what_the_problem_says_itself_is_no_answer(text: str, state: str) -> Non
     assert judged(conversation(text, STATES[state])) is None
 
 
-@pytest.mark.parametrize(
-    ("answer", "number"),
-    [
-        ("96 pupils", 96),
-        ("ninety-six pupils", 96),
-        ("4 × 24 = 96 pupils", 96),
-        ("4 × 24", 96),
-        ("The pupils are 96.", 96),
-        ("add 72 to 9938", None),
-        ("the difference of the two heights is what counts", None),
-        ("d = v × t", None),
-        ("x1 = 30 - 20", 10),
-        ("x4 = -0.3 - 0.3", -0.6),
-        ("x5 = 0.3 - -0.3", 0.6),
-        ("a_c = 250 ** 2 / 1000", 62.5),
-        ("x2 = 54 * (5 / 18)", 15),
-        ("other_share = 1 - own_share", None),
-        ("t = √(2 × h / g)", None),
-        ("Multiply the metres by 100.", None),
-    ],
-)
+@each_case
 def test_a_number_among_words_is_not_what_is_expected(answer: str, number: float | None) -> None:
     found = expected_number(answer)
     assert (found.value if found else None) == number
 
 
-@pytest.mark.parametrize(
-    ("text", "expected", "is_given"),
-    [
-        ("I get 3600 kg m s⁻².", "3600 N", True),
-        ("It weighs 7 pounds.", "7 lb", True),
-        ("It weighs 7 lb.", "7 pounds", True),
-        ("It costs 7 dollars.", "7 lb", False),
-    ],
-)
+@each_case
 def test_the_expected_quantity_may_have_its_unit_in_any_spelling(text: str, expected: str, is_given: bool) -> None:
     assert (gives_expected(text, SubQuestion(answer=expected)) is True) is is_given
 
 
-@pytest.mark.parametrize(
-    ("message", "given"),
-    [
-        (r"$F = 0.25\,\text{kN}$", True),
-        (r"\(0.25\ \mathrm{kN}\)", True),
-        ("**0.25** kN", True),
-        (r"$F = 250\,\text{J}$", False),
-        (r"\(25\ \mathrm{kN}\)", False),
-    ],
-)
+@each_case
 def test_the_unit_counts_in_latex_too(message: str, given: bool) -> None:
     assert (gives_expected(message, SubQuestion(answer="250 N")) is True) is given
 

@@ -2,14 +2,11 @@
 
 import json
 from pathlib import Path
-from statistics import mean
 
 import pytest
 from click.testing import CliRunner
 
-from services.model.engines.scripted import ScriptedEngine
 from soliloquy.cli.main import commands
-from soliloquy.problems.bank.bank import load_bank
 from soliloquy.problems.sifting.sampling import by_solve_rate, short_bins
 from soliloquy.recipes.scaffold.solve_rate import count_solved
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
@@ -44,24 +41,6 @@ async def test_each_try_has_a_seed_of_its_own_that_follows_from_the_runs() -> No
         seeds.append([request.seed for request in model.requests])
     assert seeds[0] == seeds[1] != seeds[2]
     assert len(set(seeds[0])) == 4
-
-
-async def test_the_scripted_student_solves_fewer_problems_of_more_steps_and_more_after_a_talk() -> None:
-    bank = load_bank("physics")
-    engine = ScriptedEngine(bank.book)
-    rates: dict[int, list[float]] = {2: [], 4: []}
-    gained = []
-    for family in bank.names[::4]:
-        drawn = bank.family(family).problem(3)
-        if drawn.HasField("answer") and len(drawn.steps) in rates:
-            alone = await count_solved(drawn, engine, tries=10, seed=1)
-            rates[len(drawn.steps)].append(alone)
-            results = " and ".join(
-                f"{s.result.value:.10g} {s.result.unit}" for s in drawn.steps if s.HasField("result")
-            )
-            gained.append(await count_solved(drawn, engine, tries=10, seed=1, talk=f"Tutor: So {results}.") - alone)
-    assert mean(rates[2]) > mean(rates[4]) + 1
-    assert mean(gained) > 1.5
 
 
 def test_bins_that_hold_too_few_are_named() -> None:

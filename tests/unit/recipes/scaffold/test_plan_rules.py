@@ -7,6 +7,7 @@ from soliloquy.recipes.scaffold.labels_pb2 import Plan, SubQuestion
 from soliloquy.recipes.scaffold.plan_rules import faults, undecided
 from soliloquy.recipes.scaffold.planner import why_unplannable
 from soliloquy.v1.conversation_pb2 import Problem, Quantity, Step
+from tests.cases import each_case
 from tests.unit.recipes.conversations import problem as car
 
 FORCE = SubQuestion(question="What net force acts on the car?", answer="3600 N", steps=[1])
@@ -117,19 +118,7 @@ def test_the_equation_in_numbers_may_be_asked_for_before_what_comes_out() -> Non
     assert broken(approach, FORCE, WORK, problem=in_numbers) == set()
 
 
-@pytest.mark.parametrize(
-    ("answer", "is_code"),
-    [
-        ("sofar = warm + main", True),
-        ("total_cost = cost + f", True),
-        ("W = F × d", False),
-        ("E_kin = m × v² / 2", False),
-        ("work = F × d", True),
-        ("work = force × distance", False),
-        ("3600 N × 50 m", False),
-        ("180 kJ, since 3.6 kN × 50 m = 180 kJ", False),
-    ],
-)
+@each_case
 def test_code_that_nobody_has_explained_is_never_an_expected_answer(answer: str, is_code: bool) -> None:
     work = asked("How does the work follow from the force and the distance?", answer, 2)
     assert ("code" in broken(FORCE, work, WORK)) is is_code
@@ -170,30 +159,7 @@ def test_another_equation_is_a_contradiction(answer: str) -> None:
     assert "contradiction" in broken(first, asked("How large is mu?", "0.131", 2), problem=slide())
 
 
-@pytest.mark.parametrize(
-    ("answer", "value", "unit", "is_it"),
-    [
-        ("3/4", 0.75, "", True),
-        ("75 %", 0.75, "", True),
-        ("2π", 6.283185307, "", True),
-        ("√2/2", 0.7071067812, "", True),
-        ("10/3", 3.33, "", True),
-        ("2000 × 5.005", 10000, "", False),
-        ("2 × 275", 550.2, "$", False),
-        ("2 h 30 min", 2.5, "h", True),
-        ("12 apples", 12, "pears", False),
-        ("28", 28.4, "", False),
-        ("30 rolls", 30, "remain", True),
-        ("three times", 3, "trips", True),
-        ("5,400 heartbeats", 5400, "beats", True),
-        ("9 °C", 9, "degrees", True),
-        ("$30 a day", 30, "$", True),
-        ("2 h 30 min", 2.5, "", True),
-        ("3 t", 3, "tons", True),
-        ("$12.25", 13, "$", False),
-        ("as many as before", 12, "", None),
-    ],
-)
+@each_case
 def test_an_answer_is_read_as_the_quantity_it_is(answer: str, value: float, unit: str, is_it: bool | None) -> None:
     wanted = Quantity(value=value, unit=unit)
     assert gives_quantity(answer, wanted, tolerance=0.001, least_digits=3) is is_it

@@ -6,6 +6,7 @@ from soliloquy.recipes.scaffold.labels_pb2 import TutorLabels
 from soliloquy.recipes.scaffold.reply_rules import count_questions
 from soliloquy.recipes.scaffold.rules import check
 from soliloquy.recipes.scaffold.states import CORRECT
+from tests.cases import each_case
 from tests.unit.recipes.scaffold.test_fit import conversation
 
 
@@ -26,22 +27,7 @@ def test_a_conversation_without_a_turn_is_checked() -> None:
     assert not check(made).turns
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "Now find 6 × 7.",
-        "Next, calculate the sum.",
-        "Great! Now work out the price of all.",
-        "First, write down what is known.",
-        "Well done, so add the fare.",
-        "Now let’s compare the two.",
-        "Go ahead and subtract them.",
-        "I'd like you to find the mean.",
-        "Your turn: multiply 6 by 7.",
-        "Divide the water by the hours.",
-        "Try it with 12 beads.",
-    ],
-)
+@each_case
 def test_a_request_at_the_end_is_one_question_whatever_it_begins_with(reply: str) -> None:
     assert count_questions(reply) == 1
 

@@ -11,6 +11,7 @@ from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.runtime.model.dialects import dialect_of, dialects
 from soliloquy.runtime.model.schema_shapes import faults
 from soliloquy.runtime.model.schemas import SchemaForm, forms_of
+from tests.cases import each_case
 
 DECISION = Decision.json_schema()
 
@@ -86,23 +87,7 @@ def test_a_nested_answer_that_is_streamed_reaches_its_reader_without_the_field_a
     assert "".join(heard) == '{"Thoughts": "a {b} c", "Said": {"x": "}} "}}'
 
 
-@pytest.mark.parametrize(
-    ("url", "model", "name"),
-    [
-        ("https://api.openai.com/v1", "gpt-4o-mini", "openai"),
-        ("https://api.openai.com/v1", "o4-mini", "openai-reasoning"),
-        ("https://api.openai.com/v1", "gpt-5-mini", "openai-reasoning"),
-        ("https://api.openai.com/v1", "gpt-5-chat-latest", "openai"),
-        ("https://mine.openai.azure.com/openai/v1", "gpt-4o", "azure"),
-        ("https://api.anthropic.com/v1/", "claude", "anthropic"),
-        ("https://generativelanguage.googleapis.com/v1beta/openai/", "gemini", "gemini"),
-        ("https://openrouter.ai/api/v1", "openai/gpt-4o", "openrouter"),
-        ("http://localhost:11434/v1", "llama", "ollama"),
-        ("http://localhost:8000/v1", "gpt-5", "unknown"),
-        ("https://api.openai.com.example.com/v1", "gpt-4o", "unknown"),
-        ("https://notopenrouter.ai/api/v1", "m", "unknown"),
-    ],
-)
+@each_case
 def test_the_address_and_the_model_tell_the_dialect(url: str, model: str, name: str) -> None:
     assert dialect_of("", url, model).name == name
     assert dialect_of("vllm", url, model).name == "vllm"

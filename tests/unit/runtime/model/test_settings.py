@@ -9,6 +9,7 @@ import pytest
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.model.settings_file import in_batches, read_models, shipped_models
+from tests.cases import each_case
 
 HOSTED = '[endpoints.hosted]\nengine = "openai"\nbase_url = "https://api.example.com/v1"\n'
 TUNED = '[endpoints.tuned]\nengine = "ray"\naddress = "127.0.0.1:9000"\n'
@@ -82,19 +83,7 @@ def test_roles_mix_batches_and_single_requests_by_their_endpoints(tmp_path: Path
     assert in_batches(alone).asked("tutor")[0].batch
 
 
-@pytest.mark.parametrize(
-    ("settings", "why"),
-    [
-        (HOSTED + "batch_size = 9\n", "batch_size requires batch = true"),
-        (
-            HOSTED + "batch = true\nbatch_size = 50_001\n",
-            "batch_size 50,001 is more than a batch holds",
-        ),
-        (HOSTED + "batch = true\nbatch_size = 100_001\n", "batch_size: Input should be less than or equal to 100000"),
-        (HOSTED + 'batch = true\ndialect = "gemini"\n', "the dialect gemini has no batches that we know"),
-        (TUNED + "batch = true\n", "unknown name 'batch'"),
-    ],
-)
+@each_case
 def test_batches_where_there_are_none_are_refused(tmp_path: Path, settings: str, why: str) -> None:
     with pytest.raises(Failure, match=why):
         read(tmp_path, settings)
@@ -165,46 +154,7 @@ def test_mixtures_and_settings_of_prompts_make_other_runs(tmp_path: Path) -> Non
     assert several.identity() == {"model": "scripted", "best_of": {"student": [2]}}
 
 
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [
-        ("[roles.tutur]\n", ["'tutur': did you mean tutor?"]),
-        ("[roles.tutor]\nheat = 1\n", ["roles.tutor", "'heat': use adapter", "temperature"]),
-        ("[roles.tutor]\ntemperature = 7\n", ["roles.tutor.temperature", "7", "less than or equal to 2"]),
-        ("[roles.tutor]\nmax_tokens = 'many'\n", ["roles.tutor.max_tokens", "'many'"]),
-        ("[roles.tutor]\nendpoint = 'x'\n", ["roles.tutor", "'x'", "scripted"]),
-        ("[roles.tutor]\nadapter = 'x'\n", ["roles.tutor", "cannot use an adapter ('x')"]),
-        ("[endpoints.a]\nengine = 'gpt'\n", ["endpoints.a", "'gpt'", "scripted, openai, ray"]),
-        ("[endpoints.a]\n", ["endpoints.a", "None", "scripted, openai, ray"]),
-        (HOSTED + "adress = 'x'\n", ["endpoints.hosted", "'adress'", "base_url"]),
-        (HOSTED + "address = 'x'\n", ["endpoints.hosted (engine openai)", "'address'"]),
-        (TUNED + "key_file = 'x'\n", ["endpoints.tuned (engine ray)", "'key_file'"]),
-        ("[endpoints.a]\nengine = 'openai'\n", ["endpoints.a", "requires base_url"]),
-        ("[endpoints.a]\nengine = 'ray'\n", ["endpoints.a", "requires address"]),
-        ("[endpoints.a]\nengine = ['ray']\n", ["endpoints.a", "['ray']"]),
-        (TUNED.replace(":9000", ""), ["endpoints.tuned", "invalid address '127.0.0.1'", "HOST:PORT"]),
-        ("endpoint = 3\n" + HOSTED, ["roles.planner.endpoint", "valid string"]),
-        (HOSTED.replace("https:", "ftp:"), ["endpoints.hosted", "ftp://", "https://api.example.com/v1"]),
-        (HOSTED + "timeout = 0\n", ["endpoints.hosted.timeout", "greater than 0"]),
-        (HOSTED + "schema = 'xml'\n", ["endpoints.hosted.schema", "'json_schema'", "'xml'"]),
-        (HOSTED + "key_variable = 'K'\nkey_file = 'k'\n", ["key_variable or key_file"]),
-        (HOSTED + TUNED, ["the role names no endpoint", "hosted, tuned"]),
-        ("endpoint = 'far'\n" + HOSTED, ["'far'", "hosted"]),
-        ("[role.tutor]\n", ["'role'", "did you mean roles?"]),
-        ("[[roles.tutor]]\nweight = 0\n", ["roles.tutor.weight", "greater than 0"]),
-        ("[[roles.tutor]]\nweigth = 1\n", ["roles.tutor", "'weigth': did you mean weight?"]),
-        ("[roles.tutor]\nweight = 0.5\n", ["roles.tutor", "weight requires a mixture", "[[double brackets]]"]),
-        ("[roles]\ntutor = []\n", ["roles.tutor", "[] is not a table"]),
-        ("[roles.tutor]\nreasoning_effort = 'hi'\n", ["roles.tutor.reasoning_effort", "'high'", "'hi'"]),
-        ("[roles.tutor]\nbest_of = 17\n", ["roles.tutor.best_of", "less than or equal to 16"]),
-        ("[roles.tutor]\nfallback = 'x'\n", ["roles.tutor.fallback", "unknown endpoint 'x': use scripted"]),
-        ("[[prompts.'a/b']]\ntop_p = 1\n", ["prompts.a/b", "a prompt has no mixture"]),
-        ("[prompts.'a/b']\nbest_of = 2\n", ["prompts.a/b", "'best_of'", "temperature"]),
-        ("[prompts.'a/b']\nendpoint = 'x'\n", ["prompts.a/b", "unknown endpoint 'x': use scripted"]),
-        ("roles = 3\n", ["roles", "3 is not a table"]),
-        ("roles = [", ["no model settings"]),
-    ],
-)
+@each_case
 def test_what_cannot_be_is_named_with_what_can(tmp_path: Path, text: str, named: list[str]) -> None:
     with pytest.raises(Failure) as refused:
         read(tmp_path, text)

@@ -1,70 +1,22 @@
 """Which messages give an answer, and which merely hold its number."""
 
-import pytest
-
 from soliloquy.recipes.mathdial.confusion import labelled
 from soliloquy.recipes.mathdial.evaluate.answers import ExpectedAnswer, mentions, reaches, tells
 from soliloquy.recipes.mathdial.labels_pb2 import Confusion
 from soliloquy.v1.conversation_pb2 import Enrichment, Problem, Quantity, Step
+from tests.cases import each_case
 
 
 def wanted(value: float, unit: str = "", *, shared: bool = False, name: str = "") -> ExpectedAnswer:
     return ExpectedAnswer(value=value, unit=unit, name=name, tolerance=1e-6, wrong=None, shared=shared)
 
 
-@pytest.mark.parametrize(
-    ("message", "value", "unit"),
-    [
-        ("So Sam knows 10 digits of pi (4 + 6 = 10).", 10, ""),
-        ("I said 24, but it should be 10.", 10, ""),
-        ("The answer is 10, not 24.", 10, ""),
-        ("First I thought it was 24 but now I get 10.", 10, ""),
-        ("The answer is 10. Is that right?", 10, ""),
-        ("You told me to divide, so I get 10.", 10, ""),
-        ("The answer is ten apples.", 10, "apples"),
-        ("There are 10 apples in 2 baskets.", 10, "apples"),
-        ("She has $5 left after paying $3.", 5, "dollars"),
-        ("It comes to 57,500 dollars.", 57500, "dollars"),
-        ("That makes $57,500.", 57500, ""),
-        ("It is -5.", -5, ""),
-        ("I get minus 5 degrees.", -5, ""),
-        ("He ate 1/2 of it.", 0.5, ""),
-        ("That is 2 1/2 hours.", 2.5, "h"),
-        ("It is three quarters.", 0.75, ""),
-        ("So 40 % of them.", 0.4, ""),
-        ("It takes 2.5 hours.", 150, "min"),
-        ("It takes 2 h 30 min.", 150, "min"),
-        ("That is 7 pounds.", 7, "lb"),
-        ("That is 7 lb.", 7, "pounds"),
-        ("I get 3.33.", 10 / 3, ""),
-    ],
-)
+@each_case
 def test_a_student_reaches_an_answer_however_it_writes_it(message: str, value: float, unit: str) -> None:
     assert reaches(message, wanted(value, unit))
 
 
-@pytest.mark.parametrize(
-    ("message", "value", "unit"),
-    [
-        ("Is it 10?", 10, ""),
-        ("You said it is 10.", 10, ""),
-        ("The question says 10.", 10, ""),
-        ("I don't think it is 10.", 10, ""),
-        ("10 is wrong, I see that.", 10, ""),
-        ("I thought it was 10.", 10, ""),
-        ("What if it were 10.", 10, ""),
-        ("I get 10 first, and then 15 in total.", 10, ""),
-        ("I take 10 * 3 and get 30.", 10, ""),
-        ("Step 10 is the one.", 10, ""),
-        ("I got 10 boxes.", 10, "apples"),
-        ("It weighs 10 kg.", 10, "dollars"),
-        ("It is 5.", -5, ""),
-        ("10 minus 5.", -5, ""),
-        ("So 57,000 dollars.", 57500, "dollars"),
-        ("I get 3.", 10 / 3, ""),
-        ("I have no idea.", 10, ""),
-    ],
-)
+@each_case
 def test_a_number_that_is_asked_about_quoted_denied_or_on_the_way_is_no_answer(
     message: str, value: float, unit: str
 ) -> None:
@@ -86,18 +38,7 @@ def test_a_tutor_must_name_a_number_as_the_answer_that_another_quantity_has_too(
     assert tells("They cost 12 altogether.", both)
 
 
-@pytest.mark.parametrize(
-    ("message", "is_telling"),
-    [
-        ("No, he had 10 dollars.", True),
-        ("4 + 6 = 10, right?", True),
-        ("Could it be ten dollars?", True),
-        ("What is 4 + 6?", False),
-        ("It is not 10.", False),
-        ("What if he had 10 dollars to begin with?", False),
-        ("How many of the 10 boxes are left?", False),
-    ],
-)
+@each_case
 def test_a_tutor_tells_an_answer_in_a_question_too(message: str, is_telling: bool) -> None:
     assert tells(message, wanted(10, "dollars")) is is_telling
 

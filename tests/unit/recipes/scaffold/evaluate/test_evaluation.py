@@ -37,6 +37,7 @@ from soliloquy.runtime.failure import Failure, first_error
 from soliloquy.runtime.model import Model, ModelRefused
 from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+from tests.cases import each_case
 from tests.unit.scripted.growing import DESK
 from training.evaluation.cases import run_bounded
 from training.evaluation.comparison import page as compared
@@ -252,15 +253,7 @@ def test_leading_back_in_words_is_more_than_going_on() -> None:
     assert [one.score for one in topic(talk(MIXED, *replies, state="irrelevant"))] == [1.0, 0.5, 0.0]
 
 
-@pytest.mark.parametrize(
-    ("state", "reply", "score"),
-    [
-        ("incorrect", "Exactly right! {}.", 0.0),
-        ("incorrect", "Not quite. It is {}.", 0.5),
-        ("incorrect", "Not quite, look at it again. What is 2 + 2 = 5?", 0.5),
-        ("correct", "Hmm, check that again, there is a mistake.", None),
-    ],
-)
+@each_case
 def test_what_a_rule_finds_of_a_reply_needs_no_judge(state: str, reply: str, score: float | None) -> None:
     dialogue = talk(SEGMENT, reply.format(right(problems()[0])), state=state)
 
@@ -292,16 +285,7 @@ def test_a_report_is_written_drawn_beside_the_papers_and_compared(tmp_path: Path
     assert "| stepwise scaffolding |" in side_by_side
 
 
-@pytest.mark.parametrize(
-    ("options", "line"),
-    [
-        (["--tutor", "plain"], "--tutor plain cannot be used with the scripted model"),
-        (["--tutor", "loud"], "'loud' is not one of"),
-        (["--problems", "chemistry"], "'chemistry' is neither a file nor a bank"),
-        (["--problems", "{one}", "--dialogues", "3"], "only 0 of 3 problems are suitable"),
-        (["--judge", "{one}"], "one.jsonl"),
-    ],
-)
+@each_case
 def test_what_cannot_be_evaluated_is_said_in_one_line(tmp_path: Path, options: list[str], line: str) -> None:
     one = tmp_path / "one.jsonl"
     one.write_text(json.dumps({"question": "What is 3 + 4?", "solution": "3 + 4 = 7"}) + "\n", "utf-8")
