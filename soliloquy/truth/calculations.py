@@ -3,7 +3,6 @@
 Only what is certainly false is called false. A chain such as "F = 50 kg × 10 m/s² = 500 N" is judged link by link.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,10 +19,6 @@ from soliloquy.truth.measured_values import (
     restates_share,
 )
 from soliloquy.truth.written_arithmetic import ROUGHLY, Written, is_restated, may_calculate, tokens_of
-
-# "divide 4 by 1/8 to get 32"
-_ORDER = re.compile(r"divid|multipl|subtract|add|tak", re.IGNORECASE)
-_LETTER_BEHIND = re.compile(r"[\d.,]*\d[A-Za-z]")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,7 +55,7 @@ def results_in(text: str) -> Iterator[float]:
         for part in sides_of(tokens)[0]:
             for start, _ in _starts(part[:MOST_TOKENS], goes_on=True):
                 found = readings(part[start:MOST_TOKENS])
-                yield from (one.term.value.number for one in found if one.operations)
+                yield from (one.value.number for one in found if one.operations)
 
 
 def lines_of(text: str) -> Iterator[Sequence[Written]]:
@@ -90,34 +85,29 @@ def sides_of(tokens: Sequence[Written]) -> tuple[list[list[Written]], list[Writt
 
 def _links(tokens: Sequence[Written], text: str) -> Iterator[Calculation]:
     parts, signs = sides_of(tokens)
-    for number, (left, right) in enumerate(pairwise(parts)):
-        sign = signs[number].text
+    pairs = [(left, right, sign.text) for (left, right), sign in zip(pairwise(parts), signs, strict=True)]
+    first, last = parts[0], parts[-1]
+    if len(parts) > 2 and len(first) == len(last) == 1 and first[0].unit and last[0].unit:
+        # A chain states one quantity: "54 km/h = 54 / 3.6 = 15 m/s".
+        has_words = any(token.kind == "word" for part in parts for token in part)
+        pairs += [(first, last, "=")] if not has_words and all(sign.text == "=" for sign in signs) else []
+    for left, right, sign in pairs:
         if len(left) > MOST_TOKENS:
             continue
         right = right[:MOST_TOKENS]
-        link = _link(left, right, text, sign=sign, goes_on=number > 0)
+        goes_on = left is not first
+        link = _link(left, right, text, sign=sign, goes_on=goes_on)
         if (link is None or not link.right) and any(token.ambiguous for token in (*left, *right)):
-            grouped = _link(_in_thousands(left), _in_thousands(right), text, sign=sign, goes_on=number > 0)
+            grouped = _link(_in_thousands(left), _in_thousands(right), text, sign=sign, goes_on=goes_on)
             link = grouped if grouped is not None and grouped.right else link
         if link is not None:
             yield link
-    if len(parts) > 2 and all(sign.text == "=" for sign in signs) and (link := _ends(parts, text)):
-        yield link
-
-
-def _ends(parts: Sequence[Sequence[Written]], text: str) -> Calculation | None:
-    """Returns the first and the last side of a chain if these state one quantity: "54 km/h = 54 / 3.6 = 15 m/s"."""
-    first, last = parts[0], parts[-1]
-    has_words = any(token.kind == "word" for part in parts for token in part)
-    if has_words or len(first) != 1 or len(last) != 1 or not (first[0].unit and last[0].unit):
-        return None
-    return _link(first, last, text, sign="=", goes_on=False)
 
 
 def _in_thousands(tokens: Sequence[Written]) -> list[Written]:
     """Reads "1.920" as the continent does."""
     return [
-        token._replace(value=token.value * 1000, place=1.0, coarse=1.0, rounded=False) if token.ambiguous else token
+        token._replace(value=token.value * 1000, place=1.0, rounded=False) if token.ambiguous else token
         for token in tokens
     ]
 
@@ -140,15 +130,10 @@ def _link(
         for reading in readings(side):
             if reading.at != len(side):
                 break
-            value = reading.term.value
+            value = reading.value
             for other in stated:
-                told = other.term.value
-                if not (
-                    reading.operations
-                    or restates_share(value, told)
-                    or (may_convert and converts(value, told))
-                    or _restates_power(side, right)
-                ):
+                told = other.value
+                if not (reading.operations or restates_share(value, told) or (may_convert and converts(value, told))):
                     continue
                 last = right[other.at - 1]
                 unit = "" if last.text[0] in "$£€" else last.unit_text
@@ -156,7 +141,7 @@ def _link(
                     start=left[start].start,
                     end=last.end,
                     text=text[left[start].start : last.end],
-                    expression=reading.term.python,
+                    expression=reading.python,
                     value=in_unit_of(value, told),
                     stated=told.number,
                     unit=unit,
@@ -166,22 +151,10 @@ def _link(
                 )
                 if link.right:
                     return link
-                if certain and (told.has_unit or not _may_hold_unknown(side)):
+                # The unit of "5m + 3 = 18" is an unknown.
+                if certain and (told.has_unit or value.si is not None):
                     false = false or link
     return false
-
-
-def _restates_power(left: Sequence[Written], right: Sequence[Written]) -> bool:
-    """Whether a quantity is written again with a power of ten, or without one: "1.8 × 10⁵ Pa = 18 000 Pa"."""
-    one, other = left[0], right[0]
-    are_alike = (one.unit and one.unit.kind) == (other.unit and other.unit.kind)
-    return len(left) == len(right) == 1 and one.has_power != other.has_power and are_alike
-
-
-def _may_hold_unknown(left: Sequence[Written]) -> bool:
-    """Whether a unit may be an unknown: "5m + 3 = 18"."""
-    is_sum = any(token.kind == "operator" and token.text in "+-" for token in left)
-    return is_sum and any(_LETTER_BEHIND.fullmatch(token.text) for token in left)
 
 
 def _ends_there(right: Sequence[Written], end: int) -> bool:
@@ -196,25 +169,14 @@ def _ends_there(right: Sequence[Written], end: int) -> bool:
 
 def _starts(left: Sequence[Written], *, goes_on: bool) -> Iterator[tuple[int, bool]]:
     """Yields where a calculation may begin, earliest first, and whether it then certainly does."""
-    is_ordered = False
     for at, token in enumerate(left):
-        if token.kind == "word":
-            is_ordered = is_ordered or _ORDER.match(token.text) is not None
-            continue
         before = left[at - 1] if at else None
-        if at > 1 and left[at - 1].text.lower() == "of" and left[at - 2].text.lower() in WORDS["changes"]:
-            # Only a part of what follows is meant: "half of 2/3 is 1/3".
-            yield at, False
-        elif before is None or before.kind == "word":
-            attached = at + 1 < len(left) and left[at + 1].start == token.end
-            is_sign = before is None and token.text == "-" and (attached or goes_on)
-            is_operand = is_ordered and before is not None and before.text.lower() in ("by", "with", "from", "to")
-            yield at, not is_operand and (token.kind != "operator" or is_sign)
-        elif before.kind == "operator" and before.text in "-*":
+        if token.kind != "word" and (before is None or before.kind == "word"):
             # The sign may be a bullet or a dash.
-            stands_apart = left[at - 2].kind == "word" if at > 1 else before.end < token.start
-            if stands_apart:
-                yield at, False
+            is_attached = at + 1 < len(left) and left[at + 1].start == token.end
+            is_sign = before is None and token.text == "-" and (is_attached or goes_on)
+            is_operand = before is not None and before.text.lower() in WORDS["operands"]
+            yield at, not is_operand and (token.kind != "operator" or is_sign)
 
 
 def _trimmed(tokens: Sequence[Written]) -> Sequence[Written]:

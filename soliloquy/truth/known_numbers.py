@@ -4,14 +4,13 @@ import math
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations, pairwise, permutations
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from soliloquy.truth.measured_values import MONEY, Measured, agree, combined, measured_number, stated_value
+from soliloquy.truth.measured_values import Measured, agree, combined, measured_number, stated_value
 from soliloquy.truth.numbers import numbers_in
 from soliloquy.truth.unit_table import Unit, named
 from soliloquy.truth.units import unit, unit_after
@@ -69,8 +68,7 @@ class KnownNumbers:
         entries = self._entries.values()
         found = [source for own, source in entries if abs(own.number) == abs(value.number)]
         # 235.5 may be used as 236, and not as 230 or 240.
-        exact = replace(value, coarse=value.place)
-        found = found or [source for own, source in entries if agree(own, exact, about=False)]
+        found = found or [source for own, source in entries if agree(own, value, about=False)]
         return found or self._constant(value.number)
 
     def units_of(self, token: Written) -> list[Unit | None]:
@@ -137,10 +135,7 @@ def _forms(token: Written, value: Measured, units: list[Unit]) -> Iterator[tuple
         yield plain, None
     share = value.si if value.percent and value.si is not None else plain
     if value.percent:
-        shares = (share, 1 + share, 1 - share, 100 + value.number, 100 - value.number)
-        yield from ((number, None) for number in shares)
-    elif 0 < plain < 1 and (own is None or MONEY in own.kind):
-        yield from ((1 + plain, None), (1 - plain, None))
+        yield from ((number, None) for number in (share, 1 + share, 1 - share))
     if 0 < share < 1:
         part = Fraction(share).limit_denominator(_LARGEST_PART)
         if math.isclose(part, share, rel_tol=1e-3):

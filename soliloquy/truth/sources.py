@@ -15,16 +15,15 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from soliloquy.programs.results import program_result
-from soliloquy.truth.arithmetic_policy import COUNTS, EXACT, PARTS, SHORTEST_NOUN, SOLUTION, WORDS
+from soliloquy.truth.arithmetic_policy import COUNTS, EXACT, PARTS, SHORTEST_NOUN, SOLUTION
 from soliloquy.truth.arithmetic_words import without_words
 from soliloquy.truth.calculations import Calculation, calculations_of, results_in
 from soliloquy.truth.known_numbers import KnownNumbers, Source, mixed_quantities
-from soliloquy.truth.measured_values import MONEY, Measured, agree, measured_number, place_of, stated_value
+from soliloquy.truth.measured_values import Measured, agree, measured_number, place_of, stated_value
 from soliloquy.truth.number_format import format_number
 from soliloquy.truth.result_units import asked_kinds, asks_several, contradicts, is_another, result_in_units
-from soliloquy.truth.unit_table import Unit
-from soliloquy.truth.unknowns import comparisons_in
-from soliloquy.truth.written_arithmetic import ROUGHLY, Written, tokens_of
+from soliloquy.truth.unknowns import solved_equations
+from soliloquy.truth.written_arithmetic import Written, tokens_of
 from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_PROSE, Problem
 
 # The characters before and behind an open number that are shown with it.
@@ -34,7 +33,6 @@ _SMALL_COUNT = 7
 _EXPONENTS = frozenset([2, 3, 4, 0.5])
 _ALWAYS = frozenset([0, 1, 2, 0.5])
 _COMPARES: Mapping[str, Callable[[float, float], bool]] = {"<": operator.lt, ">": operator.gt}
-_SIGNS = frozenset(["=", *ROUGHLY])
 _TIME = "s^1"
 _CLOCK = re.compile(r"\d:\d\d")
 _ANSWERS = re.compile(r"\banswer|\\boxed", re.IGNORECASE)
@@ -146,13 +144,14 @@ class _Walk:
             uses |= dict.fromkeys(range(link.start, link.stated_at), number)
             gives |= dict.fromkeys(range(link.stated_at, link.end), number)
         mixed = {whole.start: whole for whole in mixed_quantities(self.tokens)}
-        equations = self._equations()
+        solved = self._solved()
         final: list[Written] = []
         for place, token in enumerate(self.tokens):
             at = token.start
-            use, give, follows = uses.get(at), gives.get(at), equations.get(at)
+            use, give = uses.get(at), gives.get(at)
+            if token.kind == "break":
+                self._check_break(place)
             if token.kind != "number":
-                self._check_sign(place, is_loose=use is None and give is None and follows is None)
                 continue
             self.numbers += 1
             sources = self.known.sources(measured_number(token))
@@ -162,15 +161,14 @@ class _Walk:
                 self._take_result(token, give)
                 if use is not None:
                     self.unused.pop(token.value, None)
-            elif use is None and follows:
-                self.known.learn(token, "result")
+            elif use is None and at in solved:
+                if not sources:
+                    self.known.learn(token, "result")
                 self.results.append(token.value)
                 self._mark_used(sources)
             elif use is None:
-                is_continued = place > 1 and self.tokens[place - 1].kind == "equals"
-                before = self.tokens[place - 2] if is_continued and self.tokens[place - 2].start in gives else None
-                self._take_statement(place, sources, before, is_form=self._is_form(place, is_statement=follows is None))
-                if follows is None and self.links and at >= self.links[-1].end:
+                self._take_statement(place, sources, is_form=self._is_form(place, is_statement=True))
+                if self.links and at >= self.links[-1].end:
                     final.append(token)
                 else:
                     self._mark_used(sources)
@@ -183,14 +181,12 @@ class _Walk:
         told = [bit for _, bit in sorted(self.open)]
         return Provenance(results=self.results, numbers=self.numbers, open=told, faults=self.faults)
 
-    def _equations(self) -> dict[int, bool]:
-        """Returns for each place in an equation whether what it states follows."""
+    def _solved(self) -> set[int]:
+        """Returns the places in equations that hold for a value of their unknown, and in what states that value."""
         offset = len(self.question) + 1
-        found: dict[int, bool] = {}
-        for one in comparisons_in(f"{self.question}\n{self.solution}"):
-            if one.holds is not False:
-                found |= dict.fromkeys(range(one.after.start - offset, one.after.end - offset), bool(one.holds))
-        return found
+        text = f"{self.question}\n{self.solution}"
+        held = [one for *both, holds in solved_equations(text) if holds for one in both]
+        return {at - offset for one in held for at in range(one.start, one.end)}
 
     def _take_operand(self, place: int, sources: Sequence[Source], link: int, *, is_given: bool) -> None:
         if link not in self.restated:
@@ -217,7 +213,7 @@ class _Walk:
         if is_whole:
             self.unused[token.value] = number
 
-    def _take_statement(self, place: int, sources: Sequence[Source], before: Written | None, *, is_form: bool) -> None:
+    def _take_statement(self, place: int, sources: Sequence[Source], *, is_form: bool) -> None:
         token = self.tokens[place]
         if not sources and not is_form:
             self._leave_open(token)
@@ -225,8 +221,6 @@ class _Walk:
             self.known.learn(token, "statement")
         if token.unit is None or token.unit.kind == "dimensionless" or _is_small(token.value):
             return
-        if before and before.unit and _is_another(before.unit, token.unit):
-            self.faults.append(f"{self.solution[before.start : token.end]!r} states another quantity")
         own = [source.unit for source in sources if abs(source.value) == abs(token.value) or source.unit]
         if own and all(
             one and one.kind == token.unit.kind and not math.isclose(one.factor, token.unit.factor) for one in own
@@ -270,20 +264,9 @@ class _Walk:
         end = self.solution.find(" ", token.end + _AROUND)
         return " ".join(self.solution[start : end if end > 0 else len(self.solution)].split())
 
-    def _check_sign(self, place: int, *, is_loose: bool) -> None:
+    def _check_break(self, place: int) -> None:
         token, before, behind = self._around(place)
-        is_understood = True
-        match token.kind:
-            case "equals" if token.text in _SIGNS and is_loose and behind and behind.kind != "word":
-                is_understood = not _is_arithmetic(self.tokens, place) or _is_rounded_again(before, behind)
-            case "break":
-                is_understood = _is_harmless(token, before, behind)
-                if token.text.isdigit():
-                    # "his 11th roll"
-                    self.known.learn_number(float(token.text), "statement")
-            case "word" if token.text.lower() in WORDS["changes"]:
-                is_understood = not is_loose or not (behind and behind.kind in ("number", "open"))
-        if not is_understood:
+        if not _is_harmless(token, before, behind):
             self.numbers += 1
             self._leave_open(token)
 
@@ -358,35 +341,14 @@ class _Walk:
             self.faults.append(f"{_line(last)!r} ends in another quantity than the question asks for")
 
 
-def _is_rounded_again(before: Written | None, behind: Written) -> bool:
-    """Whether a sign only rounds: the second of "= 261.8 ≈ 262"."""
-    if before is None or before.kind != "number" or behind.kind != "number":
-        return False
-    return agree(measured_number(before), measured_number(behind), about=True)
-
-
 def _line(link: Calculation) -> str:
     return " ".join(link.text.split())
-
-
-def _is_another(one: Unit, other: Unit) -> bool:
-    kinds = {one.kind, other.kind}
-    return len(kinds) > 1 and "dimensionless" not in kinds and not any(MONEY in kind for kind in kinds)
 
 
 def _is_result(value: Measured, result: float) -> bool:
     cut = (math.ceil(abs(result)), math.floor(abs(result)))
     share = value.percent and value.si is not None and math.isclose(value.si, result, rel_tol=SOLUTION)
     return share or abs(value.number) in cut or agree(stated_value(result), value, about=False)
-
-
-def _is_arithmetic(tokens: Sequence[Written], end: int) -> bool:
-    """Whether what stands before an equals sign is a calculation of numbers, and no formula with symbols."""
-    start = end
-    while start > 0 and tokens[start - 1].kind not in ("word", "break", "equals"):
-        start -= 1
-    side = [token.kind for token in tokens[start:end]]
-    return bool(side) and side[0] not in ("operator", "raised") and side.count("open") == side.count("close")
 
 
 def _is_harmless(token: Written, before: Written | None, behind: Written | None) -> bool:

@@ -1,36 +1,24 @@
 """Calculates with units: checks that an expression yields the stated unit."""
 
 import ast
-from collections.abc import Callable, Mapping
+import math
+import operator
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 
-from soliloquy.truth.expressions import CONSTANTS, FUNCTIONS, Expression
-from soliloquy.truth.measured_values import (
-    Measured,
-    Unworkable,
-    added,
-    agree,
-    multiplied,
-    negative,
-    raised,
-    stated_value,
-)
-from soliloquy.truth.measured_values import measured as measured_in
-from soliloquy.truth.unit_table import NO_UNIT
+from soliloquy.truth.expressions import FUNCTIONS, Arithmetic, Expression, Unworkable, calculation
+from soliloquy.truth.measured_values import Measured, agree, measured, stated_value
+from soliloquy.truth.unit_table import NO_UNIT, Unit
 from soliloquy.truth.units import unit
 
 
-class UnknownUnit(ValueError):
-    """The unit counts things, or is misspelt."""
-
-
 class UnitsDisagree(ValueError):
-    """Quantities are added, converted or passed to a function in a way that their units do not allow."""
+    """A unit is unknown, or does not allow what is done with its quantity."""
 
 
 def convert(value: float, own: str, to: str) -> float:
-    known, wanted = unit(own), unit(to)
-    for text, each in ((own, known), (to, wanted)):
-        _check_known(text, each.measure)
+    known, wanted = _known(own), _known(to)
     plain = (NO_UNIT.kind, unit("%").kind)
     if known.kind != wanted.kind and not (known.kind in plain and wanted.kind in plain):
         raise UnitsDisagree(f"{value:.6g} {own} cannot be expressed in {to or 'a plain number'}")
@@ -40,10 +28,14 @@ def convert(value: float, own: str, to: str) -> float:
 def calculate(expression: Expression, quantities: Mapping[str, tuple[float, str]], own: str) -> float:
     """Returns the value of an expression in the unit `own`, calculated with units."""
     values = {symbol: _quantity(value, stated) for symbol, (value, stated) in quantities.items()}
+    wanted = _quantity(1.0, own)
     try:
-        return _in_unit(_evaluate(expression.tree, values, _plain), own)
-    except (UnitsDisagree, Unworkable) as error:
+        found = calculation(expression.tree, UNITS)(values)
+    except Unworkable as error:
         raise UnitsDisagree(f"{expression.text}: {error}") from error
+    if found.si is None or wanted.si is None or found.powers != wanted.powers:
+        raise UnitsDisagree(f"{expression.text}: {found.number:.6g} cannot be expressed in {own or 'a plain number'}")
+    return found.si / wanted.si
 
 
 def contradicts(expression: Expression, quantities: Mapping[str, tuple[float, str]], result: float, own: str) -> bool:
@@ -53,16 +45,16 @@ def contradicts(expression: Expression, quantities: Mapping[str, tuple[float, st
         # Expressions divide percentages by a hundred, or do not.
         return False
     try:
-        found = _evaluate(expression.tree, values, _factor)
-    except (UnitsDisagree, Unworkable):
+        found = calculation(expression.tree, _FACTORS)(values)
+    except Unworkable:
         return False
     stated = stated_value(result, unit(own))
-    return not agree(found, stated, about=True) or _is_rate(found, stated)
+    return found.si is not None and (not agree(found, stated, about=True) or _is_rate(found, stated))
 
 
 def _factor(number: float) -> Measured:
-    """A half or a two belongs to the formula; another number may have a unit that nobody wrote down."""
-    return _plain(number) if number in (0.5, 2.0) else stated_value(number)
+    """A half, a two or π belongs to the formula; another number may have a unit that nobody wrote down."""
+    return _plain(number) if number in (0.5, 2.0, math.pi, math.e) else stated_value(number)
 
 
 def _is_rate(found: Measured, stated: Measured) -> bool:
@@ -74,61 +66,52 @@ def _is_rate(found: Measured, stated: Measured) -> bool:
 
 
 def _quantity(value: float, stated: str) -> Measured:
-    stated = _difference_unit(stated)
-    known = unit(stated)
-    _check_known(stated, known.measure)
-    return measured_in(value, known, 0.0, 0.0, rounded=False) if known.measure else _plain(value)
+    # Outside of conversions, only temperature differences in °C are calculated with: a degree is a kelvin.
+    known = _known("K" if stated == "°C" else stated)
+    return measured(value, known) if known.measure else _plain(value)
 
 
-def _difference_unit(own: str) -> str:
-    """Outside of conversions, only temperature differences in °C are calculated with: a degree is a kelvin."""
-    return "K" if own == "°C" else own
-
-
-def _check_known(text: str, measure: str) -> None:
-    if not measure and unit(text) != NO_UNIT:
-        raise UnknownUnit(f"{text!r} is not a unit of measurement")
+def _known(text: str) -> Unit:
+    found = unit(text)
+    if not found.measure and found != NO_UNIT:
+        raise UnitsDisagree(f"{text!r} is not a unit of measurement")
+    return found
 
 
 def _plain(number: float) -> Measured:
     return Measured(number, number, {}, has_unit=True, closed=True)
 
 
-def _in_unit(found: Measured, own: str) -> float:
-    wanted = _quantity(1.0, own)
-    if found.si is None or wanted.si is None or found.powers != wanted.powers:
-        raise UnitsDisagree(f"{found.number:.6g} cannot be expressed in {own or 'a plain number'}")
-    return found.si / wanted.si
+def _applied(name: str, given: Measured) -> Measured:
+    if name == "sqrt":
+        return given ** _plain(0.5)
+    if given.si is None or given.powers:
+        raise Unworkable(f"{name} is applied to what has a unit")
+    if name == "degrees":
+        return replace(given, number=math.degrees(given.number), has_unit=True)
+    if name == "radians" and given.has_unit:
+        # An angle keeps its unit.
+        return given
+    try:
+        result = FUNCTIONS[name](given.si)
+    except (ValueError, OverflowError) as error:
+        raise Unworkable(f"{name} has no value for {given.si:g}") from error
+    return Measured(result, result, {}, has_unit=given.has_unit, closed=given.closed)
 
 
-def _evaluate(node: ast.expr, values: Mapping[str, Measured], constant: Callable[[float], Measured]) -> Measured:
-    def worked(part: ast.expr) -> Measured:
-        return _evaluate(part, values, constant)
-
-    match node:
-        case ast.Constant(value=int() | float() as number):
-            return constant(float(number))
-        case ast.Attribute(attr=name):
-            return _plain(CONSTANTS[name])
-        case ast.Name(id=symbol):
-            return values[symbol]
-        case ast.UnaryOp(operand=operand):
-            return negative(worked(operand))
-        case ast.BinOp(left=left, op=ast.Pow(), right=right):
-            return raised(worked(left), _in_unit(worked(right), ""))
-        case ast.BinOp(left=left, op=ast.Mult() | ast.Div() as op, right=right):
-            return multiplied(worked(left), worked(right), 1 if isinstance(op, ast.Mult) else -1)
-        case ast.BinOp(left=left, op=op, right=right):
-            total = added(worked(left), worked(right), 1 if isinstance(op, ast.Add) else -1)
-            if total.si is None:
-                raise UnitsDisagree("quantities of different kinds are added")
-            return total
-        case ast.Call(func=ast.Attribute(attr="sqrt"), args=[argument]):
-            return raised(worked(argument), 0.5)
-        case ast.Call(func=ast.Attribute(attr="radians" | "degrees"), args=[argument]):
-            # An angle keeps its unit.
-            return worked(argument)
-        case ast.Call(func=ast.Attribute(attr=name), args=[argument]):
-            # Radians are plain numbers.
-            return _plain(FUNCTIONS[name](_in_unit(worked(argument), "")))
-    raise AssertionError(f"{ast.dump(node)} passed the whitelist but cannot be calculated with units")
+# A number of a formula measures nothing by itself.
+UNITS: Arithmetic[Measured] = Arithmetic(
+    operators={
+        ast.Add: operator.add,
+        ast.Sub: operator.sub,
+        ast.Mult: operator.mul,
+        ast.Div: operator.truediv,
+        ast.Pow: operator.pow,
+        # Applies the unit behind a bracket.
+        ast.MatMult: operator.matmul,
+    },
+    negative=operator.neg,
+    function=lambda name: partial(_applied, name),
+    number=_plain,
+)
+_FACTORS = replace(UNITS, number=_factor)
