@@ -25,8 +25,12 @@ from soliloquy.v1.sandbox_pb2 import STATUS_OK
 _NUMBER = re.compile(
     r"(?<![\w.])[-−]?\d[\d,]*(?:\.\d+)?(?:\s*[×x*·]\s*10\s*\^?\s*\(?(?P<power>[-−]?\d+)|e(?P<e>[-+]?\d+))?"
 )
-_CALCULATION = re.compile(r"\d+(?:\.\d+)?(?:\s*[-−+*×·/÷]\s*\d+(?:\.\d+)?)+")
-_EQUATION = re.compile(r"\d*[a-z]=\d+")
+# With and without the brackets: one of them may belong to the sentence.
+_CALCULATIONS = [
+    re.compile(rf"{operand}(?:\s*[-−+*×·/÷]\s*{operand})+") for operand in (r"\d+(?:\.\d+)?", r"\(*\d+(?:\.\d+)?\)*")
+]
+_EQUATION = re.compile(r"[\w+*/().-]*[a-z][\w+*/().-]*=\d+")
+_SIGN = re.compile(r"\s*([-+*/=])\s*")
 _SIGNS = str.maketrans("−×·÷", "-**/")
 _CLOCK = re.compile(r"(\d+):(\d\d)")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
@@ -73,7 +77,8 @@ class KnownProblem:
             return written
         if holds(said, right):
             return True
-        if any(one in "".join(self.problem.solution.split()) for one in _EQUATION.findall("".join(said.split()))):
+        solution = _SIGN.sub(r"\1", self.problem.solution)
+        if any(one in solution for one in _EQUATION.findall(_SIGN.sub(r"\1", said))):
             # The row marks no equation in letters.
             return None
         return False if self.marked and [*numbers_in(said)] else None
@@ -142,7 +147,7 @@ def numbers_in(text: str) -> Iterator[float]:
         yield _value(found)
     for clock in _CLOCK.finditer(text):
         yield _minutes(clock)
-    for written in _CALCULATION.finditer(text):
+    for written in (found for calculation in _CALCULATIONS for found in calculation.finditer(text)):
         with suppress(BadExpression, *UNWORKABLE):
             yield parse_expression(written[0].translate(_SIGNS)).value({})
 

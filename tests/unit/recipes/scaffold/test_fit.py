@@ -2,23 +2,37 @@
 
 import pytest
 
+from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.scaffold.answers import Tutored
+from soliloquy.recipes.scaffold.composer import reply
 from soliloquy.recipes.scaffold.expected_answers import expected_number, gives_expected
 from soliloquy.recipes.scaffold.fit import TRIES_AGAIN, find_misfit, misfit, send_back
-from soliloquy.recipes.scaffold.labels_pb2 import EnrichmentLabels, LearnerState, Plan, StudentLabels, SubQuestion
+from soliloquy.recipes.scaffold.labels_pb2 import (
+    EnrichmentLabels,
+    LearnerState,
+    Plan,
+    StudentLabels,
+    SubQuestion,
+    TutorLabels,
+)
 from soliloquy.recipes.scaffold.memory import next_turn, plan_of, store_solved
 from soliloquy.recipes.scaffold.reply_rules import reply_faults
-from soliloquy.recipes.scaffold.states import COMPREHENSION, CORRECT, END, INCORRECT, STATES
+from soliloquy.recipes.scaffold.states import COMPREHENSION, CORRECT, END, INCORRECT, NAMES, START, STATES
 from soliloquy.runtime.answers import Unreadable
+from soliloquy.runtime.ask import Ask
 from soliloquy.v1.conversation_pb2 import (
+    CLAIM_READER_SPEAKER,
+    PLAN_SOURCE_PROSE,
     Calculation,
     CodeAttempt,
     Conversation,
     Ending,
     Judge,
     Problem,
+    Quantity,
 )
-from soliloquy.v1.events_pb2 import ConversationFinished, StudentRejected
+from soliloquy.v1.events_pb2 import ConversationFinished, ReplyNeeded, StudentRejected, TutorReplied
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, STATUS_OK, Execution, NamedValue, Value
 
 FORMULA, NUMBER, WORDS = 1, 2, 3
@@ -75,6 +89,39 @@ def test_of_a_number_the_program_has_the_say(found: bool) -> None:
     rejected = judged(conversation("It is 96.", other, found=found))
     assert rejected
     assert rejected[1] == Judge.JUDGE_CODE
+
+
+class Assessor:
+    """A model that finds these states one after the other."""
+
+    def __init__(self, *found: str) -> None:
+        self._found = iter(found)
+        self.requests: list[GenerateRequest] = []
+
+    async def generate(self, request: GenerateRequest) -> Completion:
+        self.requests.append(request)
+        parts = f"[Analysis and Decision] Well.\n[Learner State] {next(self._found)}\n[Reply] And then?"
+        return Completion(text=f"{parts}\n[Results Told] []")
+
+
+@pytest.mark.parametrize(("value", "drawn", "first"), [(96, CORRECT, "Incorrect"), (90, INCORRECT, "Correct")])
+async def test_what_a_model_thinks_sends_no_answer_back_against_what_the_solution_states(
+    value: float, drawn: LearnerState, first: str
+) -> None:
+    made = conversation(f"It is {value:g}.", drawn)
+    made.run.max_turns, made.problem.plan = 9, PLAN_SOURCE_PROSE
+    made.problem.steps.add(number=1).result.CopyFrom(Quantity(symbol="x1", value=96, unit="pupils"))
+    opening, turn = made.turns
+    opening.tutor.labels = TutorLabels(learner_state=START).SerializeToString()
+    turn.student.claims.add(quantity="x1", value=value, half=0.5)
+    turn.student.claims_by = CLAIM_READER_SPEAKER
+    # Programs that nothing settles were outvoted.
+    turn.calculation.overruled = True
+    model = Assessor(first, NAMES[drawn].capitalize())
+    [event] = await reply(ReplyNeeded(conversation=made), Ask(model=model, role="tutor", origin=(1,)), Judges())
+    assert isinstance(event, TutorReplied)
+    assert not event.conversation.turns[-1].rejected
+    assert "compared with the solution" in model.requests[1].messages[-1].text
 
 
 def test_where_no_program_ran_the_expected_number_is_compared() -> None:
