@@ -74,6 +74,13 @@ def test_an_equivalent_form_of_an_expression_is_the_answer(form: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "is_given"), [("So 3y = 12.", True), ("3y = 22", False), ("It's 3y = 12, I think.", True)]
+)
+def test_an_equation_behind_its_words_is_the_answer_and_no_number(text: str, is_given: bool) -> None:
+    assert gives_expected(text, SubQuestion(answer="Take 5 from both sides: 3y = 12.")) is is_given
+
+
 def test_another_expression_is_no_answer() -> None:
     assert judged(conversation("d = v / t", INCORRECT, at=FORMULA)) is None
     assert judged(conversation("d = v / t", CORRECT, at=FORMULA)) == (
@@ -187,6 +194,8 @@ def test_what_the_problem_says_itself_is_no_answer(text: str, state: str) -> Non
         ("other_share = 1 - own_share", None),
         ("t = √(2 × h / g)", None),
         ("Multiply the metres by 100.", None),
+        ("Take 5 from both sides: 3y = 12.", None),
+        ("The sum: 12", 12),
     ],
 )
 def test_a_number_among_words_is_not_what_is_expected(answer: str, number: float | None) -> None:
