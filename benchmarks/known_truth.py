@@ -25,9 +25,10 @@ from soliloquy.v1.sandbox_pb2 import STATUS_OK
 _NUMBER = re.compile(
     r"(?<![\w.])[-−]?\d[\d,]*(?:\.\d+)?(?:\s*[×x*·]\s*10\s*\^?\s*\(?(?P<power>[-−]?\d+)|e(?P<e>[-+]?\d+))?"
 )
+_OPERAND = r"\d+(?:\.\d+)?(?:e[-+]?\d+)?"
 # With and without the brackets: one of them may belong to the sentence.
 _CALCULATIONS = [
-    re.compile(rf"{operand}(?:\s*[-−+*×·/÷]\s*{operand})+") for operand in (r"\d+(?:\.\d+)?", r"\(*\d+(?:\.\d+)?\)*")
+    re.compile(rf"{operand}(?:\s*[-−+*×·/÷]\s*{operand})+") for operand in (_OPERAND, rf"\(*{_OPERAND}\)*")
 ]
 _EQUATION = re.compile(r"[\w+*/().-]*[a-z][\w+*/().-]*=\d+")
 _SIGN = re.compile(r"\s*([-+*/=])\s*")

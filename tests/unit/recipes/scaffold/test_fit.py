@@ -196,6 +196,7 @@ def test_what_the_problem_says_itself_is_no_answer(text: str, state: str) -> Non
         ("Multiply the metres by 100.", None),
         ("Take 5 from both sides: 3y = 12.", None),
         ("The sum: 12", 12),
+        ("t = 3e8 × 4e-6", 1200),
     ],
 )
 def test_a_number_among_words_is_not_what_is_expected(answer: str, number: float | None) -> None:

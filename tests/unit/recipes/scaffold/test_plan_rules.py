@@ -184,6 +184,7 @@ def test_another_equation_is_a_contradiction(answer: str) -> None:
         ("12 apples", 12, "pears", False),
         ("28", 28.4, "", False),
         ("30 rolls", 30, "remain", True),
+        ("8 % per annum", 8, "% per annum", True),
         ("three times", 3, "trips", True),
         ("5,400 heartbeats", 5400, "beats", True),
         ("9 °C", 9, "degrees", True),
