@@ -57,11 +57,15 @@ def _gives_number(turn: Turn) -> bool:
 
 
 def check_answer(conversation: Conversation, turn: Turn) -> AnswerCheck:
-    """Judges numbers by settled values, else by the program that ran, and formulas by algebra in all their forms."""
+    """Judges numbers by settled values, else by the program that ran, and formulas by algebra in all their forms.
+
+    A program against what the solution or the plan states leaves it open: one of both is wrong, and nobody knows which.
+    """
     if known := settled_answer(conversation, turn):
         return AnswerCheck(known.right, Judge.JUDGE_LEDGER)
     if (ran := code_verdict(turn.calculation)) is not None:
-        return AnswerCheck(ran, Judge.JUDGE_CODE)
+        agrees = stated_right(conversation, turn) in (ran, None)
+        return AnswerCheck(ran if agrees else None, Judge.JUDGE_CODE)
     target = current_question(conversation, turn)
     if turn.student.claims_by and expects_number(target):
         return AnswerCheck(None, Judge.JUDGE_LEDGER)
@@ -79,9 +83,10 @@ def settled_answer(conversation: Conversation, turn: Turn) -> StudentAnswer | No
 
 
 def stated_right(conversation: Conversation, turn: Turn) -> bool | None:
-    """Whether a message gives what the solution states, settled or not; None if that is unknown."""
-    step = _last_step(current_question(conversation, turn))
-    return fits_stated(turn.student.claims, ledger_of(conversation.problem), step)
+    """Whether a message gives what the solution states, or else the plan, settled or not; None if that is unknown."""
+    target = current_question(conversation, turn)
+    stated = fits_stated(turn.student.claims, ledger_of(conversation.problem), _last_step(target))
+    return gives_expected(turn.student.text, target) if stated is None else stated
 
 
 def _last_step(target: SubQuestion) -> int:

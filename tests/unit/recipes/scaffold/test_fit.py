@@ -92,10 +92,19 @@ def test_another_expression_is_no_answer() -> None:
 @pytest.mark.parametrize("found", [True, False])
 def test_of_a_number_the_program_has_the_say(found: bool) -> None:
     fitting, other = (CORRECT, INCORRECT) if found else (INCORRECT, CORRECT)
-    assert judged(conversation("It is 96.", fitting, found=found)) is None
-    rejected = judged(conversation("It is 96.", other, found=found))
+    text = "It is 96." if found else "It is 90."
+    assert judged(conversation(text, fitting, found=found)) is None
+    rejected = judged(conversation(text, other, found=found))
     assert rejected
     assert rejected[1] == Judge.JUDGE_CODE
+
+
+@pytest.mark.parametrize(("text", "found"), [("It is 96.", False), ("It is 90.", True)])
+@pytest.mark.parametrize("drawn", [CORRECT, INCORRECT])
+def test_no_program_sends_an_answer_back_against_what_the_plan_expects(
+    text: str, found: bool, drawn: LearnerState
+) -> None:
+    assert judged(conversation(text, drawn, found=found)) is None
 
 
 class Assessor:
