@@ -63,9 +63,10 @@ class KnownProblem:
 
     @property
     def results(self) -> Sequence[float]:
-        """The right results of the steps: as the row marks them, else as its solution was read."""
+        """The right results of the steps: as the row marks them, else as its solution was read, and what it equates."""
         read = [step.result.value for step in self.problem.steps if step.HasField("result")]
-        return [*self.answers, *(self.marked or read)]
+        equated = [value for behind in self.problem.solution.split("=")[1:] for value in islice(numbers_in(behind), 1)]
+        return [*self.answers, *(self.marked or read), *equated]
 
     @property
     def numbers(self) -> Sequence[float]:
