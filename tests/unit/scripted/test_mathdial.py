@@ -22,13 +22,22 @@ from soliloquy.recipes.mathdial.moves import OPENING, belongs, intent_name, move
 from soliloquy.recipes.mathdial.rules import checked
 from soliloquy.recipes.mathdial.scripted.phrases import book
 from soliloquy.recipes.mathdial.scripted.pupil import pupil_solution
-from soliloquy.recipes.mathdial.worked_solutions import work_through
+from soliloquy.recipes.mathdial.worked_solutions import mistakes, work_through
 from soliloquy.recipes.recipe import find
 from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
 from soliloquy.recipes.scripted.questions import questions_for
 from soliloquy.truth.number_format import format_quantity
 from soliloquy.truth.numbers import numbers_in_digits
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, Resolution, Turn
+from soliloquy.v1.conversation_pb2 import (
+    Conversation,
+    Ending,
+    Problem,
+    Quantity,
+    Resolution,
+    Slip,
+    Step,
+    Turn,
+)
 from soliloquy.v1.events_pb2 import EnrichmentNeeded
 from soliloquy.v1.runs_pb2 import Run
 from tests.unit.scripted.dialling import dialled, shares, told_at
@@ -69,6 +78,13 @@ def test_the_calculations_of_a_pupil_are_read_back_as_they_are_written(solution:
         f"<{tag}>{text}</{tag}>" for tag, text in {"question": problem.question, "pupil": "\n".join(lines)}.items()
     )
     assert list(pupil_solution(ParsedPrompt("solving", quoted, Shelf([problem]))).equations) == lines
+
+
+@pytest.mark.parametrize(("working", "value", "is_one"), [("x = -9 / 3", -3, True), ("x = -9", -9, False)])
+def test_a_mistake_that_calculates_nothing_is_none_of_a_pupil(working: str, value: float, is_one: bool) -> None:
+    slip, result = Slip(working=working, value=value), Quantity(symbol="x", value=3)
+    step = Step(number=1, formula="x = 9 / 3", expression="9 / 3", result=result, slips=[slip])
+    assert bool(mistakes(Problem(question="How many?", steps=[step], answer=result))) is is_one
 
 
 async def test_money_is_read_back_as_it_is_written() -> None:
