@@ -25,8 +25,13 @@ from soliloquy.v1.sandbox_pb2 import STATUS_OK
 _NUMBER = re.compile(
     r"(?<![\w.])[-−]?\d[\d,]*(?:\.\d+)?(?:\s*[×x*·]\s*10\s*\^?\s*\(?(?P<power>[-−]?\d+)|e(?P<e>[-+]?\d+))?"
 )
-_CALCULATION = re.compile(r"\d+(?:\.\d+)?(?:\s*[-−+*×·/÷]\s*\d+(?:\.\d+)?)+")
-_EQUATION = re.compile(r"\d*[a-z]=\d+")
+_OPERAND = r"\d+(?:\.\d+)?(?:e[-+]?\d+)?"
+# With and without the brackets: one of them may belong to the sentence.
+_CALCULATIONS = [
+    re.compile(rf"{operand}(?:\s*[-−+*×·/÷]\s*{operand})+") for operand in (_OPERAND, rf"\(*{_OPERAND}\)*")
+]
+_EQUATION = re.compile(r"[\w+*/().-]*[a-z][\w+*/().-]*=\d+")
+_SIGN = re.compile(r"\s*([-+*/=])\s*")
 _SIGNS = str.maketrans("−×·÷", "-**/")
 _CLOCK = re.compile(r"(\d+):(\d\d)")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
@@ -58,9 +63,10 @@ class KnownProblem:
 
     @property
     def results(self) -> Sequence[float]:
-        """The right results of the steps: as the row marks them, else as its solution was read."""
+        """The right results of the steps: as the row marks them, else as its solution was read, and what it equates."""
         read = [step.result.value for step in self.problem.steps if step.HasField("result")]
-        return [*self.answers, *(self.marked or read)]
+        equated = [value for behind in self.problem.solution.split("=")[1:] for value in islice(numbers_in(behind), 1)]
+        return [*self.answers, *(self.marked or read), *equated]
 
     @property
     def numbers(self) -> Sequence[float]:
@@ -73,7 +79,8 @@ class KnownProblem:
             return written
         if holds(said, right):
             return True
-        if any(one in "".join(self.problem.solution.split()) for one in _EQUATION.findall("".join(said.split()))):
+        solution = _SIGN.sub(r"\1", self.problem.solution)
+        if any(one in solution for one in _EQUATION.findall(_SIGN.sub(r"\1", said))):
             # The row marks no equation in letters.
             return None
         return False if self.marked and [*numbers_in(said)] else None
@@ -142,7 +149,7 @@ def numbers_in(text: str) -> Iterator[float]:
         yield _value(found)
     for clock in _CLOCK.finditer(text):
         yield _minutes(clock)
-    for written in _CALCULATION.finditer(text):
+    for written in (found for calculation in _CALCULATIONS for found in calculation.finditer(text)):
         with suppress(BadExpression, *UNWORKABLE):
             yield parse_expression(written[0].translate(_SIGNS)).value({})
 

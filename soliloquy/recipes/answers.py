@@ -51,6 +51,8 @@ def _joined(value: object) -> object:
 
 
 _MOST_STEPS = 10_000
+# A model without an end to its list would fill its whole answer with it.
+_MOST_CLAIMS = 8
 
 
 def says_nothing(text: str) -> bool:
@@ -99,11 +101,11 @@ def _text_of(value: object) -> object:
 
 
 def _claims(value: object) -> object:
-    """Accepts one claim without the list around it, and drops those without a value."""
+    """Accepts one claim without the list around it, and drops those without a value and those beyond the limit."""
     listed = [value] if isinstance(value, dict) else value
     if not isinstance(listed, list):
         return [] if value is None or (isinstance(value, str) and says_nothing(value)) else value
-    return [one for one in listed if not (isinstance(one, dict) and _is_empty(one))]
+    return [one for one in listed if not (isinstance(one, dict) and _is_empty(one))][:_MOST_CLAIMS]
 
 
 def _is_empty(claim: dict[str, Any]) -> bool:
@@ -131,7 +133,8 @@ class StatedClaim(Fields):
     unit: Annotated[str, BeforeValidator(_text_of)] = Field(default="", alias="Unit")
 
 
-StatedClaims = Annotated[list[StatedClaim] | None, BeforeValidator(_claims)]
+_Claims = Annotated[list[StatedClaim], Field(max_length=_MOST_CLAIMS)]
+StatedClaims = Annotated[_Claims | None, BeforeValidator(_claims)]
 
 
 def _claims_or_none(value: object) -> object:
@@ -141,7 +144,7 @@ def _claims_or_none(value: object) -> object:
 class ClaimsRead(Answer):
     """The claims of somebody else's message; None if that cannot be told."""
 
-    claims: Annotated[list[StatedClaim] | None, BeforeValidator(_claims_or_none)] = Field(alias="Claims")
+    claims: Annotated[_Claims | None, BeforeValidator(_claims_or_none)] = Field(alias="Claims")
 
 
 class StudentMessage(Answer):

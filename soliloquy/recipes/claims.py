@@ -6,7 +6,7 @@ from typing import Protocol
 
 from soliloquy.recipes.answers import StatedClaim
 from soliloquy.recipes.templates import Texts
-from soliloquy.runtime.answers import Unreadable
+from soliloquy.runtime.answers import Answer, PartlyUsable, Unreadable
 from soliloquy.truth.judge import judge
 from soliloquy.truth.ledger import Ledger, ledger_of
 from soliloquy.truth.number_format import format_number, format_value
@@ -72,17 +72,26 @@ class Spoken(Protocol):
     @property
     def claims(self) -> Sequence[StatedClaim] | None: ...
 
+    def model_copy(self, *, update: dict[str, None]) -> Answer: ...
+
 
 def stated_with(problem: Problem) -> Callable[[Spoken], None]:
-    """Returns a check that raises Unreadable for a claim that the message does not make."""
+    """Returns a check that refuses claims which the message does not make; the message alone can still be used."""
 
     def check(spoken: Spoken) -> None:
-        for claim in claims_of(spoken, problem):
-            if not is_in(spoken.text, claim):
-                shown = format_value(claim.value, claim.unit)
-                raise Unreadable(f"it claims {shown}, which the message does not say: claim only what it says")
+        try:
+            _check_claims(spoken, problem)
+        except Unreadable as unreadable:
+            raise PartlyUsable(str(unreadable), spoken.model_copy(update={"claims": None})) from unreadable
 
     return check
+
+
+def _check_claims(spoken: Spoken, problem: Problem) -> None:
+    for claim in claims_of(spoken, problem):
+        if not is_in(spoken.text, claim):
+            shown = format_value(claim.value, claim.unit)
+            raise Unreadable(f"it claims {shown}, which the message does not say: claim only what it says")
 
 
 def record_claims(reply: StudentReply | TutorReply, spoken: Spoken, problem: Problem) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from soliloquy.recipes.agreement import code_verdict, verdict_is_true
 from soliloquy.recipes.reached_values import computed_values
 from soliloquy.truth.calculations import calculations_of
-from soliloquy.truth.judge import judge, judge_text
+from soliloquy.truth.judge import fits_stated, judge, judge_text
 from soliloquy.truth.ledger import Ledger, ledger_of
 from soliloquy.truth.number_format import format_number, format_value
 from soliloquy.truth.numbers import numbers_in_digits
@@ -111,15 +111,21 @@ def _is_known(value: float, ledger: Ledger) -> bool:
 
 
 def reply_fault(turn: Turn, settled: StudentAnswer | None, conversation: Conversation) -> str:
-    """Returns how a reply contradicts what is known: by its verdict, a result, a denial or a sum; else nothing."""
+    """Returns how a reply contradicts what is known: by its verdict, a result, a denial or a sum; else nothing.
+
+    A value that is stated and not settled may be wrong, and so may whoever contradicts it: neither is known.
+    """
     if settled is not None and verdict_is_true(turn, settled.right) is False:
         is_so = "right" if settled.right else "wrong"
         return f"it calls {_quoted(settled)} {'wrong' if settled.right else 'right'}, which is {is_so}"
     ledger = ledger_of(conversation.problem)
+    last = ledger.answer.step if ledger.answer is not None else 0
+    if settled is None and verdict_is_true(turn, fits_stated(turn.student.claims, ledger, last)) is False:
+        return "its verdict contradicts what the solution states, and nothing settles which of both is right"
     for claim in turn.tutor.claims:
-        told = judge([claim], ledger, 0)
-        if told.right is False and told.entry is not None:
-            return f"it tells {format_value(claim.value, claim.unit)}, and {shown_entry(told.entry)}"
+        entry = judge([claim], ledger, 0).entry
+        if entry is not None and fits_stated([claim], ledger) is False:
+            return f"it tells {format_value(claim.value, claim.unit)}, and {shown_entry(entry)}"
     if settled is not None and settled.right and settled.entry is not None:
         value = settled.entry.quantity.value
         if any(abs(one.value - value) <= one.half for one in denied_numbers(turn.tutor.text)):

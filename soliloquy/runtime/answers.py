@@ -89,6 +89,14 @@ class Answer(Fields):
         return _json_schema(cls)
 
 
+class PartlyUsable(Unreadable):
+    """The answer cannot be used as it is, but what is left of it can, after the last try."""
+
+    def __init__(self, reason: str, rest: Answer) -> None:
+        super().__init__(reason)
+        self.rest = rest
+
+
 @functools.cache
 def _keys(answer: type[BaseModel]) -> dict[str, str]:
     return {name: field.alias or name for name, field in answer.model_fields.items()}

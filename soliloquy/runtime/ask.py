@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
-from soliloquy.runtime.answers import Answer, Unreadable
+from soliloquy.runtime.answers import Answer, PartlyUsable, Unreadable
 from soliloquy.runtime.model import Model, ModelRefused
 from soliloquy.runtime.model.metrics import ANSWERS
 from soliloquy.runtime.model_answer import OUTCOMES, CutOff, Empty, Filtered, read_words, words_of
@@ -81,7 +81,10 @@ class Ask:
         self.draw_key = self.draw_key or digest(*self.origin)
 
     async def __call__(self, prompt: Prompt, answer: type[A], check: Callable[[A], None] | None = None) -> A:
-        """`check` raises Unreadable for an answer that has the right shape but is still unusable."""
+        """`check` raises Unreadable for an answer that has the right shape but is still unusable.
+
+        What PartlyUsable leaves of the last answer is used if `check` accepts it.
+        """
         if len(self.answers) < len(self.standing):
             stands = self.standing[len(self.answers)]
             assert isinstance(stands.answer, answer)
@@ -142,7 +145,7 @@ class Ask:
             try:
                 value, strict = read_words(completion, words, answer)
                 if check:
-                    check(value)
+                    value = _checked(value, check, is_last=len(call.raw) == MAX_ASKS)
             except CutOff as cut_off:
                 problem = cut_off
                 extra_room += 1
@@ -175,3 +178,15 @@ class Ask:
     def _close(self, call: ModelCall, outcome: ParseOutcome) -> None:
         call.outcome = outcome
         ANSWERS.labels(self.role, ParseOutcome.Name(outcome).removeprefix("PARSE_OUTCOME_").lower()).inc()
+
+
+def _checked(value: A, check: Callable[[A], None], *, is_last: bool) -> A:
+    """Returns an answer that passes a check, or what can be used of the last one."""
+    try:
+        check(value)
+    except PartlyUsable as partly:
+        if not (is_last and isinstance(partly.rest, type(value))):
+            raise
+        check(partly.rest)
+        return partly.rest
+    return value

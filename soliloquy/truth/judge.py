@@ -50,23 +50,23 @@ def judge(claims: Sequence[Claim], ledger: Ledger, step: int) -> Judgement:
     return found[-1] if found else OPEN
 
 
-def _judged(claim: Claim, ledger: Ledger, step: int) -> Judgement:
+def _judged(claim: Claim, ledger: Ledger, step: int, *, only_settled: bool = True) -> Judgement:
     entry = ledger.entry(claim.quantity) if claim.quantity else None
     if entry is None:
         entry = next((one for one in ledger.results if one.step >= step and is_value_of(claim, one)), None)
         return Judgement(True, claim, entry) if entry and ledger.is_settled(entry) else Judgement(None, claim, entry)
-    if not ledger.is_settled(entry):
+    if only_settled and not ledger.is_settled(entry):
         return Judgement(None, claim, entry)
     right = compare(_written(claim), entry)
     # The right value of an earlier step does not answer this one.
     return Judgement(None if right and entry.step < step else right, claim, entry)
 
 
-def fits_stated(claims: Sequence[Claim], ledger: Ledger) -> bool | None:
+def fits_stated(claims: Sequence[Claim], ledger: Ledger, step: int = 0) -> bool | None:
     """Whether claims give the values of the quantities that they name, settled or not; None if that is unknown."""
-    named = ((claim, ledger.entry(claim.quantity)) for claim in claims if claim.quantity)
-    found = [compare(_written(claim), entry) for claim, entry in named if entry is not None]
-    return None if not found or None in found else all(found)
+    named = (claim for claim in claims if ledger.entry(claim.quantity) is not None)
+    found = [_judged(claim, ledger, step, only_settled=False).right for claim in named]
+    return False if False in found else None if not found or None in found else True
 
 
 def is_value_of(claim: Claim, entry: LedgerEntry) -> bool:

@@ -76,7 +76,8 @@ def _mistakes(serialised: bytes) -> Sequence[Mistake]:
     for step in problem.steps:
         for slip in step.slips:
             numbers = _put_in(slip)
-            if step.expression and numbers and any(sign in numbers for sign in "+-*/"):
+            # "-18" is no calculation.
+            if step.expression and any(sign in numbers.lstrip("-") for sign in "+-*/"):
                 sound = not is_miscalculation(slip, step)
                 if not sound or not false_equations(f"<<{numbers}={format_number(slip.value)}>>"):
                     found.append(Mistake(step=step, slip=slip, sound=sound))

@@ -9,7 +9,7 @@ from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.outcomes import after_reply
 from soliloquy.recipes.scaffold import prompting
 from soliloquy.recipes.scaffold.answers import SessionVerdict, Tutored
-from soliloquy.recipes.scaffold.fit import check_answer, find_misfit, follows, misfit, send_back
+from soliloquy.recipes.scaffold.fit import check_answer, find_misfit, follows, misfit, send_back, stated_right
 from soliloquy.recipes.scaffold.labels_pb2 import ConversationLabels, LearnerState, TutorLabels
 from soliloquy.recipes.scaffold.memory import closing_state, solved_after, store_solved
 from soliloquy.recipes.scaffold.policy import POLICY
@@ -86,13 +86,18 @@ def _check(tutored: Tutored, conversation: Conversation) -> None:
 
 
 def _contradiction(state: LearnerState, conversation: Conversation, turn: Turn) -> str:
-    """A model may find that a message is no answer, but not that a checked answer is wrong or right."""
+    """A model may find that a message is no answer, but not that a checked answer is wrong or right.
+
+    Where nothing has checked it, what the solution states counts more than what the model thinks.
+    """
     if drawn_state(turn) not in ANSWERING:
         return ""
-    is_right = check_answer(conversation, turn).right
+    checked = check_answer(conversation, turn).right
+    is_right = stated_right(conversation, turn) if checked is None else checked
     if is_right is None or state not in ((INCORRECT,) if is_right else (CORRECT, END)):
         return ""
-    return f"the answer was checked and is {'right' if is_right else 'wrong'}: the state cannot be {NAMES[state]!r}"
+    how = "compared with the solution" if checked is None else "checked"
+    return f"the answer was {how} and is {'right' if is_right else 'wrong'}: the state cannot be {NAMES[state]!r}"
 
 
 def _fits(tutored: Tutored, conversation: Conversation) -> bool:

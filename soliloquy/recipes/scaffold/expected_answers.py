@@ -21,6 +21,7 @@ from soliloquy.truth.laws import Law, expression, law, law_between, laws_in
 from soliloquy.truth.ledger import Ledger
 from soliloquy.truth.markup import without_markup
 from soliloquy.truth.measured_values import has_three_digits, is_rounded
+from soliloquy.truth.number_format import format_value
 from soliloquy.truth.quantities import WrittenQuantity, calculations_in, is_same, quantities_in
 from soliloquy.truth.stated_answer import answer_quantity
 from soliloquy.truth.unit_table import Unit
@@ -50,6 +51,9 @@ def final_number(text: str) -> WrittenQuantity | None:
 
 def gives_quantity(answer: str, wanted: Quantity, *, tolerance: float, least_digits: int) -> bool | None:
     """Whether an answer equals this quantity in any form and unit; None if it holds no number."""
+    # A unit that nobody knows: "8 % per annum".
+    if answer.strip(" .") == format_value(wanted.value, wanted.unit):
+        return True
     worked = _calculate(answer)
     if worked is not None and (
         is_right(worked, wanted.value, wanted.unit, tolerance)
@@ -99,8 +103,8 @@ def gives_law(answer: str, formula: str) -> bool | None:
     """Whether an answer is this equation in any equivalent form; None if that cannot be decided."""
     if not formula:
         return None
-    if algebra(formula):
-        return gives_algebra(answer, formula)
+    if equation := _equation(formula):
+        return gives_algebra(answer, equation.text)
     if says_exactly(answer, formula):
         return True
     try:
@@ -133,9 +137,15 @@ def _laws_in(answer: str, symbols: set[str]) -> Iterator[Law]:
 
 
 @functools.lru_cache(4096)
+def _equation(answer: str) -> Law | None:
+    """Returns the equation in letters that an answer is, or that its words introduce: "Add 7 to both: 4x = 28."."""
+    return algebra(answer) or algebra(answer.rpartition(":")[2])
+
+
+@functools.lru_cache(4096)
 def expected_number(answer: str) -> WrittenQuantity | None:
     """Returns the expected number; None for words that only mention one: "add 72 to 9938", "the two heights"."""
-    found = None if algebra(answer) else final_number(answer)
+    found = None if _equation(answer) else final_number(answer)
     if found is None or found.stated:
         return found
     alone = sum(not one.term for one in quantities_in(answer)) == 1
@@ -144,7 +154,9 @@ def expected_number(answer: str) -> WrittenQuantity | None:
 
 @functools.lru_cache(4096)
 def expects_formula(answer: str) -> bool:
-    return algebra(answer) is not None or (expected_number(answer) is None and next(laws_in(answer), None) is not None)
+    return _equation(answer) is not None or (
+        expected_number(answer) is None and next(laws_in(answer), None) is not None
+    )
 
 
 def expects_number(target: SubQuestion) -> bool:

@@ -11,7 +11,7 @@ from soliloquy.recipes.scaffold.expected_answers import (
     gives_expected,
     revealed,
 )
-from soliloquy.recipes.scaffold.labels_pb2 import LearnerState
+from soliloquy.recipes.scaffold.labels_pb2 import LearnerState, SubQuestion
 from soliloquy.recipes.scaffold.memory import STATE, current_question, misfits, plan_of, sub_question
 from soliloquy.recipes.scaffold.plan_rules import is_worked_through
 from soliloquy.recipes.scaffold.policy import POLICY
@@ -29,6 +29,7 @@ from soliloquy.recipes.scaffold.states import (
 )
 from soliloquy.recipes.settled import StudentAnswer
 from soliloquy.runtime.events import Outcome, emit
+from soliloquy.truth.judge import fits_stated
 from soliloquy.truth.ledger import ledger_of
 from soliloquy.truth.quantities import calculations_in, quantities_in
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Judge, RejectedTry, Turn
@@ -56,11 +57,15 @@ def _gives_number(turn: Turn) -> bool:
 
 
 def check_answer(conversation: Conversation, turn: Turn) -> AnswerCheck:
-    """Judges numbers by settled values, else by the program that ran, and formulas by algebra in all their forms."""
+    """Judges numbers by settled values, else by the program that ran, and formulas by algebra in all their forms.
+
+    A program against what the solution or the plan states leaves it open: one of both is wrong, and nobody knows which.
+    """
     if known := settled_answer(conversation, turn):
         return AnswerCheck(known.right, Judge.JUDGE_LEDGER)
     if (ran := code_verdict(turn.calculation)) is not None:
-        return AnswerCheck(ran, Judge.JUDGE_CODE)
+        agrees = stated_right(conversation, turn) in (ran, None)
+        return AnswerCheck(ran if agrees else None, Judge.JUDGE_CODE)
     target = current_question(conversation, turn)
     if turn.student.claims_by and expects_number(target):
         return AnswerCheck(None, Judge.JUDGE_LEDGER)
@@ -73,8 +78,19 @@ def settled_answer(conversation: Conversation, turn: Turn) -> StudentAnswer | No
     target = current_question(conversation, turn)
     if drawn_state(turn) not in ANSWERING or not expects_number(target):
         return None
-    entry = ledger_of(conversation.problem).of_step(max(target.steps, default=0))
+    entry = ledger_of(conversation.problem).of_step(_last_step(target))
     return settled.settled_answer(turn, conversation.problem, entry)
+
+
+def stated_right(conversation: Conversation, turn: Turn) -> bool | None:
+    """Whether a message gives what the solution states, or else the plan, settled or not; None if that is unknown."""
+    target = current_question(conversation, turn)
+    stated = fits_stated(turn.student.claims, ledger_of(conversation.problem), _last_step(target))
+    return gives_expected(turn.student.text, target) if stated is None else stated
+
+
+def _last_step(target: SubQuestion) -> int:
+    return max(target.steps, default=0)
 
 
 def needs_program(conversation: Conversation, turn: Turn) -> bool:

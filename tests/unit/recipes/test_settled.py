@@ -155,8 +155,10 @@ async def test_without_a_majority_the_verdict_is_open_and_the_tutor_is_told_to_j
     assert "judge none" in model.requests[0].messages[-1].text
 
 
-def judged(value: float, evaluation: Evaluation, text: str = "Well done.") -> list[str]:
+def judged(value: float, evaluation: Evaluation, text: str = "Well done.", *, settled: bool = True) -> list[str]:
     made = conversation(*sound_turns())
+    if not settled:
+        made.problem.plan = PLAN_SOURCE_PROSE
     turn: Turn = made.turns[-1]
     turn.student.text = f"The work is {value:g} J."
     turn.student.claims.append(Claim(quantity="W", value=value, unit="J", half=0.5))
@@ -174,6 +176,29 @@ def test_a_verdict_against_a_settled_value_rejects_the_conversation(value: float
 def test_a_verdict_that_agrees_with_the_settled_value_is_no_fault() -> None:
     assert judged(180000, EVALUATION_CORRECT) == []
     assert judged(90000, EVALUATION_INCORRECT) == []
+
+
+@pytest.mark.parametrize(("value", "evaluation"), [(90000, EVALUATION_CORRECT), (180000, EVALUATION_INCORRECT)])
+def test_a_verdict_against_what_the_solution_states_rejects_the_conversation_though_nothing_settles_it(
+    value: float, evaluation: Evaluation
+) -> None:
+    [fault] = judged(value, evaluation, settled=False)
+    assert "contradicts what the solution states" in fault
+
+
+def test_a_verdict_that_agrees_with_what_the_solution_states_is_no_fault() -> None:
+    assert judged(180000, EVALUATION_CORRECT, settled=False) == []
+    assert judged(90000, EVALUATION_INCORRECT, settled=False) == []
+
+
+def test_a_result_told_against_what_the_solution_states_rejects_the_conversation() -> None:
+    made = conversation(*sound_turns())
+    made.problem.plan = PLAN_SOURCE_PROSE
+    made.turns[-1].student.claims_by = CLAIM_READER_SPEAKER
+    made.turns[-1].tutor.text = "It is 90000 J."
+    made.turns[-1].tutor.claims.add(quantity="W", value=90000, unit="J", half=0.5)
+    [fault] = [fault for fault in RECIPE.check(made).faults if fault.startswith("verdict")]
+    assert "90000 J, and W = 180000 J" in fault
 
 
 def test_a_reply_that_miscalculates_rejects_the_conversation() -> None:

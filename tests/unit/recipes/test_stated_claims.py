@@ -9,7 +9,7 @@ from soliloquy.recipes.claims import record_claims, stated_with, written_claims
 from soliloquy.recipes.recipe import find
 from soliloquy.recipes.rules import settled_rules
 from soliloquy.recipes.scaffold.answers import Tutored
-from soliloquy.runtime.answers import Unreadable
+from soliloquy.runtime.answers import PartlyUsable, Unreadable
 from soliloquy.v1.conversation_pb2 import CLAIM_READER_SPEAKER, CLAIM_READER_UNSPECIFIED, StudentReply, TutorReply
 from tests.unit.recipes.conversations import conversation, problem, sound_turns
 
@@ -57,8 +57,20 @@ def test_a_claim_that_the_message_makes_is_recorded(message: str, stated: dict[s
 def test_a_claim_that_the_message_does_not_make_goes_back_with_the_reason(
     message: str, stated: dict[str, object], why: str
 ) -> None:
-    with pytest.raises(Unreadable, match=why):
+    with pytest.raises(PartlyUsable, match=why) as refused:
         stated_with(problem())(read(message, stated))
+    # The message alone can be used, and nobody says what it claims.
+    said = StudentReply()
+    rest = refused.value.rest
+    assert isinstance(rest, StudentMessage)
+    record_claims(said, rest, problem())
+    assert said == StudentReply(text=message)
+
+
+def test_of_a_list_without_end_the_first_claims_are_read_and_the_schema_has_its_bound() -> None:
+    said = read("It is 5 J.", *[claim("5", "J")] * 50)
+    bound = json.loads(StudentMessage.json_schema())["properties"]["Claims"]["anyOf"][0]["maxItems"]
+    assert len(said.claims or ()) == bound
 
 
 @pytest.mark.parametrize(("message", "unit"), [("It is 1500 km.", "km"), ("1500 kg m/s", "kg m/s"), ("1500!", "")])

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from soliloquy.runtime.answers import Answer, Unreadable
+from soliloquy.runtime.answers import Answer, PartlyUsable, Unreadable
 from soliloquy.runtime.ask import MAX_ASKS, Ask, Prompt, Unusable
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.v1.conversation_pb2 import ParseOutcome
@@ -84,6 +84,27 @@ async def test_an_answer_that_fails_a_check_is_asked_for_again_with_its_reason()
     assert (await ask(PROMPT, Verdict, is_right)).right
     assert ask.calls[0].outcome == ParseOutcome.PARSE_OUTCOME_REASKED
     assert "it must be right" in model.requests[1].messages[2].text
+
+
+@pytest.mark.parametrize(("rest", "is_used"), [(True, True), (False, False)])
+async def test_what_can_be_used_of_an_answer_is_used_after_the_last_try_if_it_passes_the_check(
+    rest: bool, is_used: bool
+) -> None:
+    def is_right(verdict: Verdict) -> None:
+        if not verdict.right:
+            raise PartlyUsable("it must be right", Verdict(right=rest))
+
+    model = Saying(*['{"right": false}'] * MAX_ASKS)
+    ask = asking(model)
+    if is_used:
+        assert (await ask(PROMPT, Verdict, is_right)).right
+    else:
+        with pytest.raises(Unusable, match="it must be right"):
+            await ask(PROMPT, Verdict, is_right)
+    assert len(model.requests) == MAX_ASKS
+    assert ask.calls[0].outcome == (
+        ParseOutcome.PARSE_OUTCOME_REASKED if is_used else ParseOutcome.PARSE_OUTCOME_FAILED
+    )
 
 
 async def test_each_ask_samples_with_a_seed_of_its_own_and_a_rerun_with_the_same() -> None:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from copy import deepcopy
 from functools import cache
 
+import pytest
+
 from services.curriculum.handler import attempt_at
 from services.model.engines.scripted import ScriptedEngine
 from services.planner.handler import Enrichments, enrich
@@ -13,14 +15,15 @@ from soliloquy.problems.files.problem_from_row import problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.recipes.agreement import agrees, letter_of
 from soliloquy.recipes.mathdial.belief import belief_after, reasons_given
-from soliloquy.recipes.mathdial.claims import claimed_value, equations, gives_right
+from soliloquy.recipes.mathdial.claims import claimed_value, equations, gives_right, holds_answer
 from soliloquy.recipes.mathdial.confusion import confusion_of, lines
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, ConversationLabels, ErrorCategory, StudentLabels
 from soliloquy.recipes.mathdial.moves import OPENING, belongs, intent_name, move_name
 from soliloquy.recipes.mathdial.rules import checked
+from soliloquy.recipes.mathdial.worked_solutions import mistakes
 from soliloquy.recipes.recipe import find
 from soliloquy.truth.numbers import numbers_in_digits
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, Resolution
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem, Quantity, Resolution, Slip, Step
 from soliloquy.v1.events_pb2 import EnrichmentNeeded
 from soliloquy.v1.runs_pb2 import Run
 from tests.unit.scripted.dialling import dialled
@@ -53,6 +56,13 @@ def test_most_problems_have_a_confusion_and_the_others_say_why_not() -> None:
         assert RECIPE.faults(one) == [one.problem.enrichment.plain_because] != [""]
 
 
+@pytest.mark.parametrize(("working", "value", "is_one"), [("x = -9 / 3", -3, True), ("x = -9", -9, False)])
+def test_a_mistake_that_calculates_nothing_is_none_of_a_pupil(working: str, value: float, is_one: bool) -> None:
+    slip, result = Slip(working=working, value=value), Quantity(symbol="x", value=3)
+    step = Step(number=1, formula="x = 9 / 3", expression="9 / 3", result=result, slips=[slip])
+    assert bool(mistakes(Problem(question="How many?", steps=[step], answer=result))) is is_one
+
+
 async def test_money_is_read_back_as_it_is_written() -> None:
     row = ProblemRow(question="A pen costs $2. What do 4 pens cost?", solution="4 * $2 = $8")
     problem = problem_from_row(row, "pens")
@@ -64,6 +74,19 @@ async def test_money_is_read_back_as_it_is_written() -> None:
     conversation = await finished(event, engine=engine)
     assert conversation.ending == Ending.ENDING_SOLVED
     assert "$8" in " ".join(turn.student.text for turn in conversation.turns)
+
+
+def test_who_asks_about_the_right_answer_and_keeps_its_own_claims_its_own() -> None:
+    asking = [
+        (turn, one.problem)
+        for one in conversations()
+        for turn in one.turns
+        if StudentLabels.FromString(turn.student.labels).belief == Belief.BELIEF_HELD
+        and "?" in turn.student.text
+        and holds_answer(turn.student.text, one.problem)
+    ]
+    assert asking
+    assert all(turn.student.claims and not gives_right(turn, problem) for turn, problem in asking)
 
 
 def test_nearly_all_are_kept() -> None:

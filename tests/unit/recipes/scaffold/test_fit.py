@@ -2,23 +2,37 @@
 
 import pytest
 
+from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.scaffold.answers import Tutored
+from soliloquy.recipes.scaffold.composer import reply
 from soliloquy.recipes.scaffold.expected_answers import expected_number, gives_expected
 from soliloquy.recipes.scaffold.fit import TRIES_AGAIN, find_misfit, misfit, send_back
-from soliloquy.recipes.scaffold.labels_pb2 import EnrichmentLabels, LearnerState, Plan, StudentLabels, SubQuestion
+from soliloquy.recipes.scaffold.labels_pb2 import (
+    EnrichmentLabels,
+    LearnerState,
+    Plan,
+    StudentLabels,
+    SubQuestion,
+    TutorLabels,
+)
 from soliloquy.recipes.scaffold.memory import next_turn, plan_of, store_solved
 from soliloquy.recipes.scaffold.reply_rules import reply_faults
-from soliloquy.recipes.scaffold.states import COMPREHENSION, CORRECT, END, INCORRECT, STATES
+from soliloquy.recipes.scaffold.states import COMPREHENSION, CORRECT, END, INCORRECT, NAMES, START, STATES
 from soliloquy.runtime.answers import Unreadable
+from soliloquy.runtime.ask import Ask
 from soliloquy.v1.conversation_pb2 import (
+    CLAIM_READER_SPEAKER,
+    PLAN_SOURCE_PROSE,
     Calculation,
     CodeAttempt,
     Conversation,
     Ending,
     Judge,
     Problem,
+    Quantity,
 )
-from soliloquy.v1.events_pb2 import ConversationFinished, StudentRejected
+from soliloquy.v1.events_pb2 import ConversationFinished, ReplyNeeded, StudentRejected, TutorReplied
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, STATUS_OK, Execution, NamedValue, Value
 from tests.cases import each_case
 
@@ -61,6 +75,13 @@ def test_an_equivalent_form_of_an_expression_is_the_answer(form: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "is_given"), [("So 3y = 12.", True), ("3y = 22", False), ("It's 3y = 12, I think.", True)]
+)
+def test_an_equation_behind_its_words_is_the_answer_and_no_number(text: str, is_given: bool) -> None:
+    assert gives_expected(text, SubQuestion(answer="Take 5 from both sides: 3y = 12.")) is is_given
+
+
 def test_another_expression_is_no_answer() -> None:
     assert judged(conversation("d = v / t", INCORRECT, at=FORMULA)) is None
     assert judged(conversation("d = v / t", CORRECT, at=FORMULA)) == (
@@ -72,10 +93,52 @@ def test_another_expression_is_no_answer() -> None:
 @pytest.mark.parametrize("found", [True, False])
 def test_of_a_number_the_program_has_the_say(found: bool) -> None:
     fitting, other = (CORRECT, INCORRECT) if found else (INCORRECT, CORRECT)
-    assert judged(conversation("It is 96.", fitting, found=found)) is None
-    rejected = judged(conversation("It is 96.", other, found=found))
+    text = "It is 96." if found else "It is 90."
+    assert judged(conversation(text, fitting, found=found)) is None
+    rejected = judged(conversation(text, other, found=found))
     assert rejected
     assert rejected[1] == Judge.JUDGE_CODE
+
+
+@pytest.mark.parametrize(("text", "found"), [("It is 96.", False), ("It is 90.", True)])
+@pytest.mark.parametrize("drawn", [CORRECT, INCORRECT])
+def test_no_program_sends_an_answer_back_against_what_the_plan_expects(
+    text: str, found: bool, drawn: LearnerState
+) -> None:
+    assert judged(conversation(text, drawn, found=found)) is None
+
+
+class Assessor:
+    """A model that finds these states one after the other."""
+
+    def __init__(self, *found: str) -> None:
+        self._found = iter(found)
+        self.requests: list[GenerateRequest] = []
+
+    async def generate(self, request: GenerateRequest) -> Completion:
+        self.requests.append(request)
+        parts = f"[Analysis and Decision] Well.\n[Learner State] {next(self._found)}\n[Reply] And then?"
+        return Completion(text=f"{parts}\n[Results Told] []")
+
+
+@pytest.mark.parametrize(("value", "drawn", "first"), [(96, CORRECT, "Incorrect"), (90, INCORRECT, "Correct")])
+async def test_what_a_model_thinks_sends_no_answer_back_against_what_the_solution_states(
+    value: float, drawn: LearnerState, first: str
+) -> None:
+    made = conversation(f"It is {value:g}.", drawn)
+    made.run.max_turns, made.problem.plan = 9, PLAN_SOURCE_PROSE
+    made.problem.steps.add(number=1).result.CopyFrom(Quantity(symbol="x1", value=96, unit="pupils"))
+    opening, turn = made.turns
+    opening.tutor.labels = TutorLabels(learner_state=START).SerializeToString()
+    turn.student.claims.add(quantity="x1", value=value, half=0.5)
+    turn.student.claims_by = CLAIM_READER_SPEAKER
+    # Programs that nothing settles were outvoted.
+    turn.calculation.overruled = True
+    model = Assessor(first, NAMES[drawn].capitalize())
+    [event] = await reply(ReplyNeeded(conversation=made), Ask(model=model, role="tutor", origin=(1,)), Judges())
+    assert isinstance(event, TutorReplied)
+    assert not event.conversation.turns[-1].rejected
+    assert "compared with the solution" in model.requests[1].messages[-1].text
 
 
 def test_where_no_program_ran_the_expected_number_is_compared() -> None:
