@@ -20,6 +20,8 @@ from soliloquy.truth.measured_values import (
 )
 from soliloquy.truth.written_arithmetic import ROUGHLY, Written, is_restated, may_calculate, tokens_of
 
+_ORDERS = tuple(WORDS["orders"])
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Calculation:
@@ -175,8 +177,14 @@ def _starts(left: Sequence[Written], *, goes_on: bool) -> Iterator[tuple[int, bo
             # The sign may be a bullet or a dash.
             is_attached = at + 1 < len(left) and left[at + 1].start == token.end
             is_sign = before is None and token.text == "-" and (is_attached or goes_on)
-            is_operand = before is not None and before.text.lower() in WORDS["operands"]
+            # "half of 2/3 is 1/3", "divide 4 by 1/8 to get 32"; "a total of 3 + 4" begins here.
+            is_operand = before is not None and before.text.lower() in WORDS["operands"] and _is_ordered(left[: at - 1])
             yield at, not is_operand and (token.kind != "operator" or is_sign)
+
+
+def _is_ordered(tokens: Sequence[Written]) -> bool:
+    """Whether words tell to do something with the number behind them."""
+    return any(token.kind == "word" and token.text.lower().startswith(_ORDERS) for token in tokens)
 
 
 def _trimmed(tokens: Sequence[Written]) -> Sequence[Written]:
