@@ -87,7 +87,7 @@ def _judged(rows: Iterable[dict[str, Any]], kind: str) -> Readings:
         if labelled["planted"]:
             supported = problem is not None and is_worked_out(problem)
             outcomes = ["with an error", "refused" if refused else "taken as right" if supported else "unverified"]
-            if "number" in labelled and (problem is None or _names(doubt_about(problem), labelled["number"])):
+            if "number" in labelled and (problem is None or names(doubt_about(problem), labelled["number"])):
                 outcomes.append("told")
             if problem is None or ("true" in labelled and _is_contradicted(problem, labelled["true"])):
                 outcomes.append("with programs")
@@ -98,7 +98,7 @@ def _judged(rows: Iterable[dict[str, Any]], kind: str) -> Readings:
     return readings
 
 
-def _names(text: str, number: float) -> bool:
+def names(text: str, number: float) -> bool:
     return any(float(digits.replace(",", "")) == number for digits in _NUMBER.findall(text))
 
 
