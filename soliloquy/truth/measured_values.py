@@ -13,6 +13,8 @@ from soliloquy.truth.written_arithmetic import PERCENT, Written
 # Lengths and times are counted in everyday problems; whoever writes of forces writes their units out.
 _LENGTH = frozenset(["m"])
 _EVERYDAY = frozenset(["m", "s"])
+# "12 kg a day", without the day.
+_LEFT_OUT = frozenset(["s"])
 MONEY = "money"
 _LARGEST_SHARE = 10
 
@@ -33,6 +35,8 @@ class Measured:
     percent: bool = False
     # The place value of the last digit; 0 if there is none.
     place: float = 0.0
+    # Whether trailing zeros may stand for other digits.
+    may_be_rough: bool = True
     # How far rounding of the operands may have moved the number.
     slack: float = 0.0
 
@@ -212,7 +216,8 @@ def is_another_quantity(calculated: Measured, stated: Measured) -> bool:
     if names <= _LENGTH:
         # A length is no area. A volume may come from any two, as with rain.
         return {calculated.powers["m"], stated.powers["m"]} == {1, 2}
-    return not names <= _EVERYDAY and MONEY not in names and calculated.powers != stated.powers
+    differing = {name for name in names if calculated.powers.get(name) != stated.powers.get(name)}
+    return not names <= _EVERYDAY and MONEY not in names and not differing <= _LEFT_OUT
 
 
 def _near_in_si(calculated: Measured, stated: Measured, *, about: bool) -> bool:
@@ -232,10 +237,12 @@ def _near(value: float, stated: Measured, slack: float, *, about: bool) -> bool:
     if math.isclose(value, stated.number, rel_tol=EXACT, abs_tol=0 if stated.number else 1e-12):
         return True
     place = stated.place
-    if about:
-        # Zeros behind two digits may stand for others.
+    if place == 1 and stated.may_be_rough:
+        # Zeros behind two digits may stand for others, but not for those of a whole number of four digits.
         plain = f"{abs(stated.number):.0f}"
-        place *= 10 ** max(0, min(len(plain) - 2, len(plain) - len(plain.rstrip("0")))) if place == 1 else 1
+        place *= 10.0 ** max(0, min(len(plain) - 2, len(plain) - len(plain.rstrip("0"))))
+        if not about and value == round(value):
+            place = max(1.0, min(place, 10.0 ** (math.floor(math.log10(abs(value))) - 3)))
     if place and not about and math.isclose(value, round(value / place) * place, rel_tol=EXACT):
         return False
     nearest = difference <= min(max(place / 2, slack), ROUNDED * abs(value))
