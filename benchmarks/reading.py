@@ -16,7 +16,6 @@ from benchmarks.command import AS_JSON
 from benchmarks.published import entries, unnumbered
 from soliloquy.cli.tables import table
 from soliloquy.truth.calculations import calculations_of
-from soliloquy.truth.unknowns import comparisons_in
 
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 # Sources with fewer calculations say little.
@@ -35,12 +34,6 @@ class Found:
     # Right calculations in which one digit of the stated number was changed, and how many of them were found.
     planted: int = 0
     planted_found: int = 0
-    # Equations in one unknown that were compared with the one before, and those called contradictory.
-    equations: int = 0
-    contradictory: int = 0
-    # Equations that follow, in which one digit was changed, and how many of them were found.
-    equations_planted: int = 0
-    equations_found: int = 0
 
 
 @click.command()
@@ -55,31 +48,23 @@ def reading(*, folder: Path, listed: bool, as_json: bool) -> None:
     """
     found: dict[str, Found] = defaultdict(Found)
     lines: list[str] = []
-    # The equations draw apart, so that figures of calculations stay comparable.
-    drawn, drawn_for_equations = random.Random(1), random.Random(2)
+    drawn = random.Random(1)
     seen: set[str] = set()
     for source, text in _texts(folder):
         if text not in seen:
             seen.add(text)
             _read(source, text, found[source], lines, drawn)
-            _compare(source, text, found[source], lines, drawn_for_equations)
     telling = {source: counts for source, counts in sorted(found.items()) if counts.calculations >= _FEWEST}
     if as_json:
         click.echo(json.dumps({source: asdict(counts) for source, counts in telling.items()}))
         return
-    made = table(
-        *("texts of", "texts", "= signs", "calculations", "called false", "planted errors found"),
-        *("equations compared", "contradictory", "planted errors found"),
-    )
+    made = table("texts of", "texts", "= signs", "calculations", "called false", "planted errors found")
     for source, counts in telling.items():
         columns = (counts.texts, counts.equals_signs, counts.calculations, counts.called_false)
         made.add_row(
             source,
             *(f"{count:,}" for count in columns),
             _share(counts.planted_found, counts.planted),
-            f"{counts.equations:,}",
-            f"{counts.contradictory:,}",
-            _share(counts.equations_found, counts.equations_planted),
         )
     Console().print(made)
     if listed:
@@ -101,26 +86,6 @@ def _read(source: str, text: str, counts: Found, lines: list[str], drawn: random
             counts.planted_found += is_found
             if not is_found:
                 lines.append(f"{source}: missed: {' '.join(planted.split())}")
-
-
-def _compare(source: str, text: str, counts: Found, lines: list[str], drawn: random.Random) -> None:
-    for compared in comparisons_in(text):
-        if compared.before is None or compared.holds is None:
-            continue
-        counts.equations += 1
-        pair = (" ".join(compared.before.text.split()), " ".join(compared.after.text.split()))
-        if not compared.holds:
-            counts.contradictory += 1
-            lines.append(f"{source}: contradictory: {pair[1]!r} after {pair[0]!r}")
-        elif planted := _planted(pair[1], 0, drawn):
-            counts.equations_planted += 1
-            said = f"{pair[0]}. So {planted}."
-            is_found = any(one.holds is False for one in comparisons_in(said)) or any(
-                not one.right for one in calculations_of(said)
-            )
-            counts.equations_found += is_found
-            if not is_found:
-                lines.append(f"{source}: missed: {planted!r} after {pair[0]!r}")
 
 
 def _share(found: int, planted: int) -> str:

@@ -60,7 +60,7 @@ def results_in(text: str) -> Iterator[float]:
         for part in sides_of(tokens)[0]:
             for start, _ in _starts(part[:MOST_TOKENS], goes_on=True):
                 found = readings(part[start:MOST_TOKENS])
-                yield from (one.term.value.number for one in found if one.operations)
+                yield from (one.value.number for one in found if one.operations)
 
 
 def lines_of(text: str) -> Iterator[Sequence[Written]]:
@@ -140,9 +140,9 @@ def _link(
         for reading in readings(side):
             if reading.at != len(side):
                 break
-            value = reading.term.value
+            value = reading.value
             for other in stated:
-                told = other.term.value
+                told = other.value
                 if not (
                     reading.operations
                     or restates_share(value, told)
@@ -156,7 +156,7 @@ def _link(
                     start=left[start].start,
                     end=last.end,
                     text=text[left[start].start : last.end],
-                    expression=reading.term.python,
+                    expression=reading.python,
                     value=in_unit_of(value, told),
                     stated=told.number,
                     unit=unit,

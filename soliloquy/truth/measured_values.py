@@ -12,8 +12,6 @@ from soliloquy.truth.written_arithmetic import PERCENT, Written
 # Lengths and times are counted in everyday problems; whoever writes of forces writes their units out.
 _LENGTH = frozenset(["m"])
 _EVERYDAY = frozenset(["m", "s"])
-# "per hour"
-_LEFT_OUT = frozenset(["s"])
 MONEY = "money"
 _LARGEST_SHARE = 10
 
@@ -42,6 +40,84 @@ class Measured:
     # How far rounding of the operands may have moved the number.
     slack: float = 0.0
 
+    def __neg__(self) -> "Measured":
+        return replace(self, number=-self.number, si=None if self.si is None else -self.si)
+
+    def __add__(self, other: "Measured") -> "Measured":
+        if other.percent and not self.percent:
+            # "50 + 20%" is 60 in a shop.
+            other = replace(self * other, has_unit=self.has_unit, closed=self.closed)
+        are_alike = self.has_unit == other.has_unit and self.powers == other.powers
+        return Measured(
+            self.number + other.number,
+            self.si + other.si if are_alike and self.si is not None and other.si is not None else None,
+            self.powers,
+            has_unit=self.has_unit or other.has_unit,
+            closed=self.closed and other.closed,
+            percent=self.percent and other.percent,
+        )
+
+    def __sub__(self, other: "Measured") -> "Measured":
+        return self + -other
+
+    def __mul__(self, other: "Measured") -> "Measured":
+        return _product(self, other, 1)
+
+    def __truediv__(self, other: "Measured") -> "Measured":
+        return _product(self, other, -1)
+
+    def __matmul__(self, own: "Measured") -> "Measured":
+        """Applies a unit to a number: the "m" of "(3 + 4) m"."""
+        if self.has_unit:
+            raise Unworkable
+        return replace(self * own, closed=own.closed)
+
+    def __pow__(self, other: "Measured") -> "Measured":
+        exponent = other.number
+        if other.powers:
+            raise Unworkable
+        try:
+            number = math.pow(self.number, exponent)
+            si = None if self.si is None else math.pow(self.si, exponent)
+        except (OverflowError, ValueError, ZeroDivisionError) as error:
+            raise Unworkable from error
+        powers = {name: power * exponent for name, power in self.powers.items()}
+        slack = abs(number * exponent) * _relative(self)
+        return Measured(number, si, powers, has_unit=self.has_unit, closed=self.closed, slack=slack)
+
+
+def _product(one: Measured, other: Measured, power: int) -> Measured:
+    one, other = _as_share(one), _as_share(other)
+    try:
+        number = one.number * other.number**power
+        si = None if one.si is None or other.si is None else one.si * other.si**power
+        slack = abs(number) * (_relative(one) + _relative(other))
+    except (OverflowError, ZeroDivisionError) as error:
+        raise Unworkable from error
+    if not math.isfinite(number):
+        raise Unworkable
+    powers = dict(one.powers)
+    for name, own in other.powers.items():
+        powers[name] = powers.get(name, 0) + power * own
+    return Measured(
+        number,
+        si,
+        {name: own for name, own in powers.items() if own},
+        has_unit=one.has_unit or other.has_unit,
+        closed=one.closed and other.closed,
+        slack=slack,
+    )
+
+
+def _as_share(value: Measured) -> Measured:
+    if not value.percent or value.si is None:
+        return value
+    return replace(value, number=value.si, percent=False, slack=value.slack / 100)
+
+
+def _relative(value: Measured) -> float:
+    return value.slack / abs(value.number) if value.number else 0.0
+
 
 def measured(number: float, unit: Unit | None, place: float, coarse: float, *, rounded: bool) -> Measured:
     known = unit if unit and unit.measure else None
@@ -69,7 +145,7 @@ def combined(value: Measured, rest: Written) -> Measured | None:
     if rest.kind != "number" or rest.unit is None or not value.closed:
         return None
     smaller = measured_number(rest)
-    both = added(value, smaller, 1)
+    both = value + smaller
     if both.si is None or not value.si or not smaller.si or not 0 < smaller.si < abs(value.si / value.number):
         return None
     # In the unit of the smaller part.
@@ -98,74 +174,6 @@ def stated_value(number: float, unit: Unit | None = None) -> Measured:
 def is_rounded(stated: float, calculated: float) -> bool:
     """Whether a stated number is the calculated one, or what rounding to its last digit makes of it."""
     return _near(calculated, stated_value(stated), 0.0, about=False)
-
-
-def negative(value: Measured) -> Measured:
-    return replace(value, number=-value.number, si=None if value.si is None else -value.si)
-
-
-def added(one: Measured, other: Measured, sign: int) -> Measured:
-    are_alike = one.has_unit == other.has_unit and one.powers == other.powers
-    return Measured(
-        one.number + sign * other.number,
-        one.si + sign * other.si if are_alike and one.si is not None and other.si is not None else None,
-        one.powers,
-        has_unit=one.has_unit or other.has_unit,
-        closed=one.closed and other.closed,
-        percent=one.percent and other.percent,
-    )
-
-
-def multiplied(one: Measured, other: Measured, power: int) -> Measured:
-    one, other = _as_share(one), _as_share(other)
-    try:
-        number = one.number * other.number**power
-        si = None if one.si is None or other.si is None else one.si * other.si**power
-        slack = abs(number) * (_relative(one) + _relative(other))
-    except (OverflowError, ZeroDivisionError) as error:
-        raise Unworkable from error
-    if not math.isfinite(number):
-        raise Unworkable
-    powers = {
-        name: one.powers.get(name, 0) + power * other.powers.get(name, 0) for name in {**one.powers, **other.powers}
-    }
-    return Measured(
-        number,
-        si,
-        {name: power for name, power in powers.items() if power},
-        has_unit=one.has_unit or other.has_unit,
-        closed=one.closed and other.closed,
-        slack=slack,
-    )
-
-
-def _as_share(value: Measured) -> Measured:
-    if not value.percent or value.si is None:
-        return value
-    return replace(value, number=value.si, percent=False, place=value.place / 100, coarse=0.0, slack=value.slack / 100)
-
-
-def raised(base: Measured, exponent: float) -> Measured:
-    try:
-        number = math.pow(base.number, exponent)
-        si = None if base.si is None else math.pow(base.si, exponent)
-    except (OverflowError, ValueError, ZeroDivisionError) as error:
-        raise Unworkable from error
-    return replace(
-        base,
-        number=number,
-        si=si,
-        powers={name: power * exponent for name, power in base.powers.items()},
-        measure="",
-        percent=False,
-        place=0.0,
-        coarse=0.0,
-        slack=abs(number * exponent) * _relative(base),
-    )
-
-
-def _relative(value: Measured) -> float:
-    return value.slack / abs(value.number) if value.number else 0.0
 
 
 def in_unit_of(calculated: Measured, stated: Measured) -> float:
@@ -209,11 +217,10 @@ def is_another_quantity(calculated: Measured, stated: Measured) -> bool:
     if not (calculated.closed and stated.closed and calculated.powers and stated.powers):
         return False
     names = {*calculated.powers, *stated.powers}
-    differing = {name for name in names if calculated.powers.get(name) != stated.powers.get(name)}
     if names <= _LENGTH:
         # A length is no area. A volume may come from any two, as with rain.
         return {calculated.powers["m"], stated.powers["m"]} == {1, 2}
-    return not names <= _EVERYDAY and MONEY not in names and not differing <= _LEFT_OUT
+    return not names <= _EVERYDAY and MONEY not in names and calculated.powers != stated.powers
 
 
 def _near_in_si(calculated: Measured, stated: Measured, *, about: bool) -> bool:

@@ -43,7 +43,7 @@ def result_in_units(tokens: Sequence[Written], options: Options) -> Iterator[Mea
         ]
         found = next(readings(own), None)
         if found and found.at == len(own):
-            yield found.term.value
+            yield found.value
 
 
 def contradicts(tokens: Sequence[Written], options: Options, stated: Written) -> bool:

@@ -23,7 +23,7 @@ from soliloquy.truth.measured_values import MONEY, Measured, agree, measured_num
 from soliloquy.truth.number_format import format_number
 from soliloquy.truth.result_units import asked_kinds, asks_several, contradicts, is_another, result_in_units
 from soliloquy.truth.unit_table import Unit
-from soliloquy.truth.unknowns import comparisons_in
+from soliloquy.truth.unknowns import solved_equations
 from soliloquy.truth.written_arithmetic import ROUGHLY, Written, tokens_of
 from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_PROSE, Problem
 
@@ -146,13 +146,13 @@ class _Walk:
             uses |= dict.fromkeys(range(link.start, link.stated_at), number)
             gives |= dict.fromkeys(range(link.stated_at, link.end), number)
         mixed = {whole.start: whole for whole in mixed_quantities(self.tokens)}
-        equations = self._equations()
+        solved = self._solved()
         final: list[Written] = []
         for place, token in enumerate(self.tokens):
             at = token.start
-            use, give, follows = uses.get(at), gives.get(at), equations.get(at)
+            use, give = uses.get(at), gives.get(at)
             if token.kind != "number":
-                self._check_sign(place, is_loose=use is None and give is None and follows is None)
+                self._check_sign(place, is_loose=use is None and give is None and at not in solved)
                 continue
             self.numbers += 1
             sources = self.known.sources(measured_number(token))
@@ -162,15 +162,15 @@ class _Walk:
                 self._take_result(token, give)
                 if use is not None:
                     self.unused.pop(token.value, None)
-            elif use is None and follows:
+            elif use is None and at in solved:
                 self.known.learn(token, "result")
                 self.results.append(token.value)
                 self._mark_used(sources)
             elif use is None:
                 is_continued = place > 1 and self.tokens[place - 1].kind == "equals"
                 before = self.tokens[place - 2] if is_continued and self.tokens[place - 2].start in gives else None
-                self._take_statement(place, sources, before, is_form=self._is_form(place, is_statement=follows is None))
-                if follows is None and self.links and at >= self.links[-1].end:
+                self._take_statement(place, sources, before, is_form=self._is_form(place, is_statement=True))
+                if self.links and at >= self.links[-1].end:
                     final.append(token)
                 else:
                     self._mark_used(sources)
@@ -183,14 +183,12 @@ class _Walk:
         told = [bit for _, bit in sorted(self.open)]
         return Provenance(results=self.results, numbers=self.numbers, open=told, faults=self.faults)
 
-    def _equations(self) -> dict[int, bool]:
-        """Returns for each place in an equation whether what it states follows."""
+    def _solved(self) -> set[int]:
+        """Returns the places in equations that hold for a value of their unknown, and in what states that value."""
         offset = len(self.question) + 1
-        found: dict[int, bool] = {}
-        for one in comparisons_in(f"{self.question}\n{self.solution}"):
-            if one.holds is not False:
-                found |= dict.fromkeys(range(one.after.start - offset, one.after.end - offset), bool(one.holds))
-        return found
+        text = f"{self.question}\n{self.solution}"
+        held = [one for *both, holds in solved_equations(text) if holds for one in both]
+        return {at - offset for one in held for at in range(one.start, one.end)}
 
     def _take_operand(self, place: int, sources: Sequence[Source], link: int, *, is_given: bool) -> None:
         if link not in self.restated:

@@ -1,22 +1,26 @@
 """Calculates with units: checks that an expression yields the stated unit."""
 
 import ast
+import math
+import operator
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from soliloquy.truth.expressions import CONSTANTS, FUNCTIONS, Expression
-from soliloquy.truth.measured_values import (
-    Measured,
-    Unworkable,
-    added,
-    agree,
-    multiplied,
-    negative,
-    raised,
-    stated_value,
-)
+from soliloquy.truth.measured_values import Measured, Unworkable, agree, stated_value
 from soliloquy.truth.measured_values import measured as measured_in
 from soliloquy.truth.unit_table import NO_UNIT
 from soliloquy.truth.units import unit
+
+_OPERATORS: Mapping[type[ast.operator], Callable[[Measured, Measured], Measured]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+    # Applies the unit behind a bracket.
+    ast.MatMult: operator.matmul,
+}
 
 
 class UnknownUnit(ValueError):
@@ -41,7 +45,7 @@ def calculate(expression: Expression, quantities: Mapping[str, tuple[float, str]
     """Returns the value of an expression in the unit `own`, calculated with units."""
     values = {symbol: _quantity(value, stated) for symbol, (value, stated) in quantities.items()}
     try:
-        return _in_unit(_evaluate(expression.tree, values, _plain), own)
+        return _in_unit(evaluate(expression.tree, values, _plain), own)
     except (UnitsDisagree, Unworkable) as error:
         raise UnitsDisagree(f"{expression.text}: {error}") from error
 
@@ -53,11 +57,11 @@ def contradicts(expression: Expression, quantities: Mapping[str, tuple[float, st
         # Expressions divide percentages by a hundred, or do not.
         return False
     try:
-        found = _evaluate(expression.tree, values, _factor)
-    except (UnitsDisagree, Unworkable):
+        found = evaluate(expression.tree, values, _factor)
+    except Unworkable:
         return False
     stated = stated_value(result, unit(own))
-    return not agree(found, stated, about=True) or _is_rate(found, stated)
+    return found.si is not None and (not agree(found, stated, about=True) or _is_rate(found, stated))
 
 
 def _factor(number: float) -> Measured:
@@ -90,10 +94,6 @@ def _check_known(text: str, measure: str) -> None:
         raise UnknownUnit(f"{text!r} is not a unit of measurement")
 
 
-def _plain(number: float) -> Measured:
-    return Measured(number, number, {}, has_unit=True, closed=True)
-
-
 def _in_unit(found: Measured, own: str) -> float:
     wanted = _quantity(1.0, own)
     if found.si is None or wanted.si is None or found.powers != wanted.powers:
@@ -101,9 +101,17 @@ def _in_unit(found: Measured, own: str) -> float:
     return found.si / wanted.si
 
 
-def _evaluate(node: ast.expr, values: Mapping[str, Measured], constant: Callable[[float], Measured]) -> Measured:
+def _plain(number: float) -> Measured:
+    return Measured(number, number, {}, has_unit=True, closed=True)
+
+
+def evaluate(
+    node: ast.expr, values: Mapping[str, Measured], constant: Callable[[float], Measured] = _plain
+) -> Measured:
+    """Works a whitelisted tree through; raises Unworkable."""
+
     def worked(part: ast.expr) -> Measured:
-        return _evaluate(part, values, constant)
+        return evaluate(part, values, constant)
 
     match node:
         case ast.Constant(value=int() | float() as number):
@@ -113,22 +121,26 @@ def _evaluate(node: ast.expr, values: Mapping[str, Measured], constant: Callable
         case ast.Name(id=symbol):
             return values[symbol]
         case ast.UnaryOp(operand=operand):
-            return negative(worked(operand))
-        case ast.BinOp(left=left, op=ast.Pow(), right=right):
-            return raised(worked(left), _in_unit(worked(right), ""))
-        case ast.BinOp(left=left, op=ast.Mult() | ast.Div() as op, right=right):
-            return multiplied(worked(left), worked(right), 1 if isinstance(op, ast.Mult) else -1)
+            return -worked(operand)
         case ast.BinOp(left=left, op=op, right=right):
-            total = added(worked(left), worked(right), 1 if isinstance(op, ast.Add) else -1)
-            if total.si is None:
-                raise UnitsDisagree("quantities of different kinds are added")
-            return total
+            return _OPERATORS[type(op)](worked(left), worked(right))
         case ast.Call(func=ast.Attribute(attr="sqrt"), args=[argument]):
-            return raised(worked(argument), 0.5)
-        case ast.Call(func=ast.Attribute(attr="radians" | "degrees"), args=[argument]):
-            # An angle keeps its unit.
-            return worked(argument)
+            return worked(argument) ** _plain(0.5)
         case ast.Call(func=ast.Attribute(attr=name), args=[argument]):
-            # Radians are plain numbers.
-            return _plain(FUNCTIONS[name](_in_unit(worked(argument), "")))
+            return _applied(name, worked(argument))
     raise AssertionError(f"{ast.dump(node)} passed the whitelist but cannot be calculated with units")
+
+
+def _applied(name: str, given: Measured) -> Measured:
+    if given.si is None or given.powers:
+        raise Unworkable(f"{name} is applied to what has a unit")
+    if name == "degrees":
+        return replace(given, number=math.degrees(given.number), has_unit=True)
+    if name == "radians" and given.has_unit:
+        # An angle keeps its unit.
+        return given
+    try:
+        result = FUNCTIONS[name](given.si)
+    except (ValueError, OverflowError) as error:
+        raise Unworkable(f"{name} has no value for {given.si:g}") from error
+    return Measured(result, result, {}, has_unit=given.has_unit, closed=given.closed)

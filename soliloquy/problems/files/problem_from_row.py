@@ -18,7 +18,7 @@ from soliloquy.truth.result_units import asked_kinds, is_another
 from soliloquy.truth.sources import Provenance, provenance_of
 from soliloquy.truth.unit_algebra import contradicts
 from soliloquy.truth.units import unit
-from soliloquy.truth.unknowns import comparisons_in
+from soliloquy.truth.unknowns import solved_equations
 from soliloquy.v1 import conversation_pb2 as pb
 
 # The step that states an answer that no other step yields.
@@ -109,10 +109,10 @@ def _check_text(row: ProblemRow) -> None:
         _check_answer_unit(row.question, _explained(row), row.answer)
     texts = {"detailed_solution" if row.detailed_solution else "solution": _explained(row)}
     texts |= {f"steps.{number}.explanation": step.explanation for number, step in enumerate(row.steps or [])}
-    for one in comparisons_in(f"{row.question}\n{_explained(row)}"):
-        if one.before and one.holds is False:
-            before, after = (" ".join(equation.text.split()) for equation in (one.before, one.after))
-            raise BadField(next(iter(texts)), f"{after!r} contradicts {before!r}")
+    for equation, value, holds in solved_equations(f"{row.question}\n{_explained(row)}"):
+        if not holds:
+            said, told = (" ".join(one.text.split()) for one in (equation, value))
+            raise BadField(next(iter(texts)), f"{told!r} contradicts {said!r}")
     for field, text in texts.items():
         for link in calculations_of(text):
             if not link.right:
