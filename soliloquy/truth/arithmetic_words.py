@@ -54,7 +54,5 @@ def _are_nouns(words: Sequence[Written]) -> bool:
     """Whether all but the last are things that are counted, and the last is a sign behind them."""
     if not 1 < len(words) <= MOST_NOUNS + 1 or len(words[0].text) < SHORTEST_NOUN:
         return False
-    *nouns, sign = words
-    # "kgm-3" is an unknown unit.
-    is_apart = sign.text != "-" or sign.start > nouns[-1].end
-    return is_apart and (sign.kind in ("equals", "close") or (sign.kind == "operator" and sign.text != "^"))
+    sign = words[-1]
+    return sign.kind in ("equals", "close") or (sign.kind == "operator" and sign.text != "^")

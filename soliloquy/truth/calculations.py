@@ -3,7 +3,6 @@
 Only what is certainly false is called false. A chain such as "F = 50 kg × 10 m/s² = 500 N" is judged link by link.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,10 +19,6 @@ from soliloquy.truth.measured_values import (
     restates_share,
 )
 from soliloquy.truth.written_arithmetic import ROUGHLY, Written, is_restated, may_calculate, tokens_of
-
-# "divide 4 by 1/8 to get 32"
-_ORDER = re.compile(r"divid|multipl|subtract|add|tak", re.IGNORECASE)
-_LETTER_BEHIND = re.compile(r"[\d.,]*\d[A-Za-z]")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -143,12 +138,7 @@ def _link(
             value = reading.value
             for other in stated:
                 told = other.value
-                if not (
-                    reading.operations
-                    or restates_share(value, told)
-                    or (may_convert and converts(value, told))
-                    or _restates_power(side, right)
-                ):
+                if not (reading.operations or restates_share(value, told) or (may_convert and converts(value, told))):
                     continue
                 last = right[other.at - 1]
                 unit = "" if last.text[0] in "$£€" else last.unit_text
@@ -166,22 +156,10 @@ def _link(
                 )
                 if link.right:
                     return link
-                if certain and (told.has_unit or not _may_hold_unknown(side)):
+                # The unit of "5m + 3 = 18" is an unknown.
+                if certain and (told.has_unit or value.si is not None):
                     false = false or link
     return false
-
-
-def _restates_power(left: Sequence[Written], right: Sequence[Written]) -> bool:
-    """Whether a quantity is written again with a power of ten, or without one: "1.8 × 10⁵ Pa = 18 000 Pa"."""
-    one, other = left[0], right[0]
-    are_alike = (one.unit and one.unit.kind) == (other.unit and other.unit.kind)
-    return len(left) == len(right) == 1 and one.has_power != other.has_power and are_alike
-
-
-def _may_hold_unknown(left: Sequence[Written]) -> bool:
-    """Whether a unit may be an unknown: "5m + 3 = 18"."""
-    is_sum = any(token.kind == "operator" and token.text in "+-" for token in left)
-    return is_sum and any(_LETTER_BEHIND.fullmatch(token.text) for token in left)
 
 
 def _ends_there(right: Sequence[Written], end: int) -> bool:
@@ -196,25 +174,14 @@ def _ends_there(right: Sequence[Written], end: int) -> bool:
 
 def _starts(left: Sequence[Written], *, goes_on: bool) -> Iterator[tuple[int, bool]]:
     """Yields where a calculation may begin, earliest first, and whether it then certainly does."""
-    is_ordered = False
     for at, token in enumerate(left):
-        if token.kind == "word":
-            is_ordered = is_ordered or _ORDER.match(token.text) is not None
-            continue
         before = left[at - 1] if at else None
-        if at > 1 and left[at - 1].text.lower() == "of" and left[at - 2].text.lower() in WORDS["changes"]:
-            # Only a part of what follows is meant: "half of 2/3 is 1/3".
-            yield at, False
-        elif before is None or before.kind == "word":
-            attached = at + 1 < len(left) and left[at + 1].start == token.end
-            is_sign = before is None and token.text == "-" and (attached or goes_on)
-            is_operand = is_ordered and before is not None and before.text.lower() in ("by", "with", "from", "to")
-            yield at, not is_operand and (token.kind != "operator" or is_sign)
-        elif before.kind == "operator" and before.text in "-*":
+        if token.kind != "word" and (before is None or before.kind == "word"):
             # The sign may be a bullet or a dash.
-            stands_apart = left[at - 2].kind == "word" if at > 1 else before.end < token.start
-            if stands_apart:
-                yield at, False
+            is_attached = at + 1 < len(left) and left[at + 1].start == token.end
+            is_sign = before is None and token.text == "-" and (is_attached or goes_on)
+            is_operand = before is not None and before.text.lower() in WORDS["operands"]
+            yield at, not is_operand and (token.kind != "operator" or is_sign)
 
 
 def _trimmed(tokens: Sequence[Written]) -> Sequence[Written]:

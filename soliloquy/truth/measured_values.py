@@ -239,10 +239,8 @@ def _near(value: float, stated: Measured, slack: float, *, about: bool) -> bool:
     difference = abs(value - stated.number)
     if math.isclose(value, stated.number, rel_tol=EXACT, abs_tol=0 if stated.number else 1e-12):
         return True
-    place = stated.coarse
-    if not about and value == round(value):
-        # A whole number of four digits or fewer needs no rounding.
-        place = max(stated.place, min(place, 10.0 ** (math.floor(math.log10(abs(value))) - 3)))
+    # A whole number needs no rounding to tens.
+    place = stated.place if not about and value == round(value) else stated.coarse
     if place and not about and math.isclose(value, round(value / place) * place, rel_tol=EXACT):
         return False
     nearest = difference <= min(max(place / 2, slack), ROUNDED * abs(value))

@@ -163,7 +163,8 @@ class _Walk:
                 if use is not None:
                     self.unused.pop(token.value, None)
             elif use is None and at in solved:
-                self.known.learn(token, "result")
+                if not sources:
+                    self.known.learn(token, "result")
                 self.results.append(token.value)
                 self._mark_used(sources)
             elif use is None:

@@ -11,6 +11,7 @@ from soliloquy.truth.calculations import sides_of
 from soliloquy.truth.written_arithmetic import ROUGHLY, Written, may_calculate, tokens_of
 
 _SIGNS = frozenset(["=", *ROUGHLY])
+_MOST_VALUES = 8
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,13 +45,11 @@ class Equation:
 def solved_equations(text: str) -> Iterator[tuple[Equation, Equation, bool]]:
     """Yields every equation of a text with a value of its unknown, and whether it holds for that value or another."""
     found = [*_equations_in(text)]
-    values = [one for one in found if len(one.first) == 1 and _number(one.last) is not None]
+    values = {one.text: one for one in found if len(one.first) == 1 and _number(one.last) is not None}
     for equation in found:
-        if len(equation.first) == len(equation.last) == 1:
-            # Another value, such as that of a trial.
-            continue
-        told = [one for one in values if one.symbol == equation.symbol and one is not equation]
-        holding = [(one, holds) for one in told if (holds := equation.holds(one)) is not None]
+        # A lone unknown may have another value in a trial.
+        told = [one for one in values.values() if one.symbol == equation.symbol and len(equation.first) > 1]
+        holding = [(one, holds) for one in told[-_MOST_VALUES:] if (holds := equation.holds(one)) is not None]
         if holding and (any(holds for _, holds in holding) or not equation.is_supposed):
             yield equation, *max(holding, key=lambda one: one[1])
 

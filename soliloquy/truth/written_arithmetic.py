@@ -21,12 +21,8 @@ _FIRST_OF_NUMBERS = frozenset(f"0123456789.$£€{''.join(FRACTIONS)}")
 _AMBIGUOUS = lazy_pattern(r"[1-9]\d{0,2}\.\d{3}")
 _EXPONENT = lazy_pattern(r"\d+(?:\.\d+)?")
 _ORDINAL = lazy_pattern(r"(?:st|nd|rd|th)\b")
-# Text behind a number that is another operand, and no unit: "3 - m", "5 x 4".
-_NO_UNIT = (" -", " x ")
 _LABEL = lazy_pattern(rf"(?:\b(?:{'|'.join(WORDS['labels'])})\.?|#)[^\S\n]*\Z", re.IGNORECASE)
 _LONGEST_LABEL = 12
-# A factor of an unknown is none: "the equation 3x + 2 = 8".
-_UNKNOWN_BEHIND = lazy_pattern(r"[^\W\d_](?:\s*[+=*/^²]|\s*[-−]\s*\d)")
 PERCENT = unit("%")
 
 
@@ -48,8 +44,6 @@ class Written(NamedTuple):
     unit: Unit | None = None
     # A dozen or a million, which also may be what is counted: "48 / 12 = 4 dozen".
     scale: float = 1.0
-    # Whether it is written with a power of ten.
-    has_power: bool = False
     # Whether its point may separate thousands.
     ambiguous: bool = False
     # The unit as written: the "€" of "€5", the "m/s" of "3 m/s".
@@ -76,19 +70,16 @@ _RESTATES = lazy_pattern(
 _TOKEN = lazy_pattern(
     r"(?P<space>[^\S\r\n]+|\$)|(?P<line>\s+)"
     rf"|(?P<equals>{_EQUALS})"
-    r"|(?P<subscript>_(?:\{[^{}]*\}|\w))"
+    r"|(?P<break>_(?:\{[^{}]*\}|\w))"
     rf"|(?P<power>\*\*|\^)|(?P<raised>[{_SUPERSCRIPTS}]+)"
-    rf"|(?P<times>[*×·∙⋅✕]|\\times\b|\\cdot\b|\b(?:times|multiplied\s+by)\b|[xX](?=\s*(?:[(\[{{\\√$£€.]\s?){{0,2}}-?\d))"
-    rf"|(?P<over>[/÷∕⁄]|\\div\b|\bdivided\s+by\b)|(?P<plus>\+|\bplus\b)|(?P<minus>-|\bminus\b)|(?P<of>\bof\b)"
+    rf"|(?P<times>[*×·∙⋅✕]|\\times\b|\\cdot\b|\b(?:times|multiplied\s+by)\b|[xX](?=\s*(?:[(\[{{\\√$£€.]\s?){{0,2}}\d))"
+    # A colon divides in "84 cm : 6 = 14 cm"; elsewhere it is punctuation, or a ratio that is only named.
+    rf"|(?P<over>[/÷∕⁄]|\\div\b|\bdivided\s+by\b|(?<=\s):(?=\s{_DIGITS}\s?[^\W\d]{{0,3}}\s?=))|(?P<plus>\+|\bplus\b)|(?P<minus>-|\bminus\b)|(?P<of>\bof\b)"
     r"|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<fraction>\\[dt]?frac(?![A-Za-z]))"
-    r"|(?P<ratio>:)"
     r"|(?P<function>√|\\?\b(?:sqrt|arcsin|arccos|arctan|sin|cos|tan|ln|log(?:_?\{?\d+\}?)?)(?![^\W_]))|(?P<pi>π|\\pi\b|\bpi\b)"
     rf"|(?P<word>[^\W\d_](?:[^\W{_SUPERSCRIPTS}]|'|-(?=[^\W\d_]))*)",
     re.IGNORECASE,
 )
-# "8 : 2 = 4", "84 cm : 6 = 14 cm", "18:24 = 3:4"; elsewhere a colon is punctuation, or a ratio that is only named.
-_DIVIDES = lazy_pattern(rf"(?<=\s):\s{_DIGITS}\s?[^\W\d]{{0,3}}\s?=|:{_DIGITS}\s?=\s?\d+\s?:")
-_RATIO = lazy_pattern(r"(?<=\d):\d")
 _CALCULATES_ON = lazy_pattern(r"\s*(?:[-+*/^×·∙⋅÷]|x\b|\\(?:times|cdot)\b)")
 # Signs behind which a number may be rounded freely.
 ROUGHLY = frozenset(["≈", "≃", "≅", "≐", "\\approx", "\\simeq", "\\cong"])
@@ -144,11 +135,9 @@ def _token_at(text: str, at: int, before: Sequence[Written]) -> Written:
         case "raised":
             exponent = said.translate(_EXPONENTS)
             return Written("raised", said, start, end, float(exponent)) if _WHOLE.fullmatch(exponent) else _word(match)
-        case "times" if said in "xX" and _is_unknown(text, end, before):
-            return _word(match)
         case "of":
             return Written("operator", "of", start, end) if _is_share(before) else _word(match)
-        case "open" | "fraction" | "equals":
+        case "open" | "fraction" | "equals" | "break":
             return Written(kind, said, start, end)
         case "close":
             own, behind = _unit_at(text, end)
@@ -157,13 +146,6 @@ def _token_at(text: str, at: int, before: Sequence[Written]) -> Written:
             return Written("close", said, start, end) if is_symbol else Written("close", said, start, behind, unit=own)
         case "function":
             return Written("function", re.sub(r"\W|_", "", said.lower().replace("√", "sqrt")), start, end)
-        case "ratio":
-            divides = _DIVIDES.match(text, start) if before and before[-1].kind in ("number", "close") else None
-            is_stated = len(before) > 1 and before[-2].kind == "equals"
-            kind_of_colon: Kind = "operator" if divides or (is_stated and _RATIO.match(text, start)) else "break"
-            return Written(kind_of_colon, "/" if kind_of_colon == "operator" else said, start, end)
-        case "subscript":
-            return Written("break", said, start, end)
         case "pi":
             own, end = _unit_at(text, end)
             return Written("number", "π", start, end, math.pi, unit=own)
@@ -172,13 +154,6 @@ def _token_at(text: str, at: int, before: Sequence[Written]) -> Written:
 
 def _word(match: re.Match[str]) -> Written:
     return Written("word", match[0], *match.span())
-
-
-def _is_unknown(text: str, at: int, before: Sequence[Written]) -> bool:
-    """Whether an x before a minus sign is no sign: in "(x -2)" and "2x -3 = 7", but not in "2 x -3 = -6"."""
-    last = before[-1] if before else None
-    starts = last is None or last.kind in ("operator", "open", "equals", "break")
-    return text[at : at + 2].lstrip().startswith("-") and (starts or (last is not None and last.end == at - 1))
 
 
 def _is_share(before: Sequence[Written]) -> bool:
@@ -203,11 +178,13 @@ def _number_at(text: str, at: int, before: Sequence[Written], *, in_words: bool)
     number = parsed.number
     if number.spelled:
         return Written("number", text[at : number.end], at, number.end, number.value)
-    is_label = _LABEL.search(text, max(0, at - _LONGEST_LABEL), at) and not _UNKNOWN_BEHIND.match(text, number.end)
+    is_label = _LABEL.search(text, max(0, at - _LONGEST_LABEL), at)
     # The last digits of a number that is too large are no number either.
     if _ORDINAL.match(text, number.end) or is_label or not math.isfinite(number.value):
         return Written("break", text[number.start : number.end], at, number.end)
-    own, end = (parsed.unit, parsed.end) if number.start > at or _is_unit(text, parsed) else (None, number.end)
+    own, end = (
+        (parsed.unit, parsed.end) if number.start > at or _is_unit(text, number.end, parsed.end) else (None, number.end)
+    )
     if ":" in text[at : number.end]:
         own = unit("min")
     place, coarse = _places(number)
@@ -222,7 +199,6 @@ def _number_at(text: str, at: int, before: Sequence[Written], *, in_words: bool)
         "." in number.plain and len(number.plain.replace(".", "").lstrip("0")) >= 3,
         own,
         number.scale,
-        has_power=number.has_power and bool(number.plain),
         ambiguous=_AMBIGUOUS.fullmatch(text[at : number.end]) is not None,
         unit_text=text[at : number.start].strip() + text[number.end : end].strip(),
     )
@@ -244,16 +220,12 @@ def _is_bare_part(before: Sequence[Written]) -> bool:
     return kinds[-1:] == ["fraction"] or (kinds == ["fraction", "number"] and before[-1].text.isdigit())
 
 
-def _is_unit(text: str, parsed: Quantity) -> bool:
-    """Whether what looks like a unit is none: "T1" is a symbol, and an operator may stand before it."""
-    end = parsed.number.end
-    return not (
-        text.startswith(_NO_UNIT, end) or text[parsed.end : parsed.end + 1].isalnum() or "\n" in text[end : parsed.end]
-    )
+def _is_unit(text: str, start: int, end: int) -> bool:
+    """Whether what looks like a unit is none: "T1" is a symbol."""
+    return not (text[end : end + 1].isalnum() or "\n" in text[start:end])
 
 
 def _unit_at(text: str, at: int) -> tuple[Unit | None, int]:
     """Returns the unit behind a number, and its end."""
     own, end = unit_after(text, end_of_gap(text, at))
-    is_unit = not (text.startswith(_NO_UNIT, at) or text[end : end + 1].isalnum() or "\n" in text[at:end])
-    return (own, end) if own is not None and is_unit else (None, at)
+    return (own, end) if own is not None and _is_unit(text, at, end) else (None, at)
