@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from soliloquy.truth.arithmetic_policy import MOST_BRACKETS
-from soliloquy.truth.measured_values import Measured, Unworkable, combined, measured, measured_number
-from soliloquy.truth.unit_algebra import evaluate
+from soliloquy.truth.expressions import Unworkable, calculation
+from soliloquy.truth.measured_values import Measured, combined, measured, measured_number
+from soliloquy.truth.unit_algebra import UNITS
 from soliloquy.truth.unit_table import Unit, powers_of
 from soliloquy.truth.written_arithmetic import PERCENT, Written
 
@@ -54,7 +55,7 @@ def readings(tokens: Sequence[Written], *, is_operand: bool = False) -> Iterator
         parser = _Parser(tokens, literal=literal)
         try:
             tree = parser.parse(_SIGN if is_operand else _SUM)
-            value = evaluate(tree, parser.values)
+            value = calculation(tree, UNITS)(parser.values)
         except Unworkable:
             pass
         else:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Generic, TypeVar
 
 from soliloquy.truth.number_format import format_number
 
@@ -16,21 +17,38 @@ FOREIGN = frozenset("\\\"'#\n\r\0")
 _SLOT = re.compile(r"\{([^{}]+)\}")
 
 Values = Mapping[str, float]
-Calculation = Callable[[Values], float]
+Number = TypeVar("Number")
 
 FUNCTIONS: dict[str, Callable[[float], float]] = {
     name: getattr(math, name)
     for name in ("sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "radians", "degrees", "exp", "log", "log10")
 }
 CONSTANTS = {"pi": math.pi, "e": math.e}
-# `math.pow`, because `**` returns a complex number for a negative base.
-OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.Pow: math.pow,
-}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Arithmetic(Generic[Number]):
+    """What operators, functions and numbers come to, with or without units."""
+
+    operators: Mapping[type[ast.operator], Callable[[Number, Number], Number]]
+    negative: Callable[[Number], Number]
+    function: Callable[[str], Callable[[Number], Number]]
+    number: Callable[[float], Number]
+
+
+FLOATS: Arithmetic[float] = Arithmetic(
+    # `math.pow`, because `**` returns a complex number for a negative base.
+    operators={
+        ast.Add: operator.add,
+        ast.Sub: operator.sub,
+        ast.Mult: operator.mul,
+        ast.Div: operator.truediv,
+        ast.Pow: math.pow,
+    },
+    negative=operator.neg,
+    function=FUNCTIONS.__getitem__,
+    number=float,
+)
 
 
 class BadExpression(ValueError):
@@ -67,8 +85,8 @@ class Expression:
         return [float(node.value) for node in constants if isinstance(node.value, int | float)]
 
     @cached_property
-    def calculation(self) -> Calculation:
-        return _calculation(self.tree)
+    def calculation(self) -> Callable[[Values], float]:
+        return calculation(self.tree, FLOATS)
 
     @cached_property
     def template(self) -> str:
@@ -121,40 +139,44 @@ def from_tree(tree: ast.expr) -> Expression:
     return expression
 
 
-def _calculation(node: ast.expr) -> Calculation:
+def calculation(node: ast.expr, using: Arithmetic[Number]) -> Callable[[Mapping[str, Number]], Number]:
     """Builds one closure per node; raises BadExpression for a node that is not whitelisted."""
     match node:
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
-            binary, first, second = OPERATORS[type(op)], _calculation(left), _calculation(right)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in using.operators:
+            binary, first, second = using.operators[type(op)], calculation(left, using), calculation(right, using)
             return lambda values: binary(first(values), second(values))
         case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
-            return _constant(number)
+            return _constant(using.number(_finite(number)))
         case ast.Name(id="math"):
             raise BadExpression("math is not a quantity; write math.pi or math.sqrt(..)")
         case ast.Name(id=symbol):
             return operator.itemgetter(symbol)
         case ast.Attribute(value=ast.Name(id="math"), attr=name) if name in CONSTANTS:
-            return _constant(CONSTANTS[name])
+            return _constant(using.number(CONSTANTS[name]))
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            inner = _calculation(operand)
-            return lambda values: -inner(values)
+            negative, inner = using.negative, calculation(operand, using)
+            return lambda values: negative(inner(values))
         case ast.Call(func=ast.Attribute(value=ast.Name(id="math"), attr=name), args=[argument], keywords=[]) if (
             name in FUNCTIONS
         ):
-            function, inner = FUNCTIONS[name], _calculation(argument)
+            function, inner = using.function(name), calculation(argument, using)
             return lambda values: function(inner(values))
         case ast.Call(func=ast.Name(id=name)) if name in FUNCTIONS:
             raise BadExpression(f"{name}(..) is unknown; write math.{name}(..)")
     raise BadExpression(f"{ast.unparse(node)!r} is not allowed; use numbers, symbols, + - * / ** and functions of math")
 
 
-def _constant(number: float) -> Calculation:
+def _finite(number: float) -> float:
     try:
         constant = float(number)
     except OverflowError as error:
         raise BadExpression(f"a number of {len(str(number))} digits is too large") from error
     if not math.isfinite(constant):
         raise BadExpression("a number is too large")
+    return constant
+
+
+def _constant(constant: Number) -> Callable[[Mapping[str, Number]], Number]:
     return lambda values: constant
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from soliloquy.truth.arithmetic_policy import CUT, EXACT, ROUNDED
+from soliloquy.truth.expressions import Unworkable
 from soliloquy.truth.unit_table import Unit, powers_of
 from soliloquy.truth.written_arithmetic import PERCENT, Written
 
@@ -14,10 +15,6 @@ _LENGTH = frozenset(["m"])
 _EVERYDAY = frozenset(["m", "s"])
 MONEY = "money"
 _LARGEST_SHARE = 10
-
-
-class Unworkable(ArithmeticError):
-    """The operation has no finite value."""
 
 
 @dataclass(frozen=True, slots=True)

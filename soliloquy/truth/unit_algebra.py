@@ -3,24 +3,15 @@
 import ast
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
-from soliloquy.truth.expressions import CONSTANTS, FUNCTIONS, Expression
-from soliloquy.truth.measured_values import Measured, Unworkable, agree, stated_value
+from soliloquy.truth.expressions import FUNCTIONS, Arithmetic, Expression, Unworkable, calculation
+from soliloquy.truth.measured_values import Measured, agree, stated_value
 from soliloquy.truth.measured_values import measured as measured_in
 from soliloquy.truth.unit_table import NO_UNIT
 from soliloquy.truth.units import unit
-
-_OPERATORS: Mapping[type[ast.operator], Callable[[Measured, Measured], Measured]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.Pow: operator.pow,
-    # Applies the unit behind a bracket.
-    ast.MatMult: operator.matmul,
-}
 
 
 class UnknownUnit(ValueError):
@@ -45,7 +36,7 @@ def calculate(expression: Expression, quantities: Mapping[str, tuple[float, str]
     """Returns the value of an expression in the unit `own`, calculated with units."""
     values = {symbol: _quantity(value, stated) for symbol, (value, stated) in quantities.items()}
     try:
-        return _in_unit(evaluate(expression.tree, values, _plain), own)
+        return _in_unit(calculation(expression.tree, UNITS)(values), own)
     except (UnitsDisagree, Unworkable) as error:
         raise UnitsDisagree(f"{expression.text}: {error}") from error
 
@@ -57,7 +48,7 @@ def contradicts(expression: Expression, quantities: Mapping[str, tuple[float, st
         # Expressions divide percentages by a hundred, or do not.
         return False
     try:
-        found = evaluate(expression.tree, values, _factor)
+        found = calculation(expression.tree, _FACTORS)(values)
     except Unworkable:
         return False
     stated = stated_value(result, unit(own))
@@ -65,8 +56,8 @@ def contradicts(expression: Expression, quantities: Mapping[str, tuple[float, st
 
 
 def _factor(number: float) -> Measured:
-    """A half or a two belongs to the formula; another number may have a unit that nobody wrote down."""
-    return _plain(number) if number in (0.5, 2.0) else stated_value(number)
+    """A half, a two or π belongs to the formula; another number may have a unit that nobody wrote down."""
+    return _plain(number) if number in (0.5, 2.0, math.pi, math.e) else stated_value(number)
 
 
 def _is_rate(found: Measured, stated: Measured) -> bool:
@@ -105,33 +96,9 @@ def _plain(number: float) -> Measured:
     return Measured(number, number, {}, has_unit=True, closed=True)
 
 
-def evaluate(
-    node: ast.expr, values: Mapping[str, Measured], constant: Callable[[float], Measured] = _plain
-) -> Measured:
-    """Works a whitelisted tree through; raises Unworkable."""
-
-    def worked(part: ast.expr) -> Measured:
-        return evaluate(part, values, constant)
-
-    match node:
-        case ast.Constant(value=int() | float() as number):
-            return constant(float(number))
-        case ast.Attribute(attr=name):
-            return _plain(CONSTANTS[name])
-        case ast.Name(id=symbol):
-            return values[symbol]
-        case ast.UnaryOp(operand=operand):
-            return -worked(operand)
-        case ast.BinOp(left=left, op=op, right=right):
-            return _OPERATORS[type(op)](worked(left), worked(right))
-        case ast.Call(func=ast.Attribute(attr="sqrt"), args=[argument]):
-            return worked(argument) ** _plain(0.5)
-        case ast.Call(func=ast.Attribute(attr=name), args=[argument]):
-            return _applied(name, worked(argument))
-    raise AssertionError(f"{ast.dump(node)} passed the whitelist but cannot be calculated with units")
-
-
 def _applied(name: str, given: Measured) -> Measured:
+    if name == "sqrt":
+        return given ** _plain(0.5)
     if given.si is None or given.powers:
         raise Unworkable(f"{name} is applied to what has a unit")
     if name == "degrees":
@@ -144,3 +111,21 @@ def _applied(name: str, given: Measured) -> Measured:
     except (ValueError, OverflowError) as error:
         raise Unworkable(f"{name} has no value for {given.si:g}") from error
     return Measured(result, result, {}, has_unit=given.has_unit, closed=given.closed)
+
+
+# A number of a formula measures nothing by itself.
+UNITS: Arithmetic[Measured] = Arithmetic(
+    operators={
+        ast.Add: operator.add,
+        ast.Sub: operator.sub,
+        ast.Mult: operator.mul,
+        ast.Div: operator.truediv,
+        ast.Pow: operator.pow,
+        # Applies the unit behind a bracket.
+        ast.MatMult: operator.matmul,
+    },
+    negative=operator.neg,
+    function=lambda name: partial(_applied, name),
+    number=_plain,
+)
+_FACTORS = replace(UNITS, number=_factor)
