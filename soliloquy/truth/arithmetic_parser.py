@@ -203,7 +203,7 @@ class _Parser:
         """Applies the unit behind a fraction, an exponent or a bracket, which may also be a symbol: "(1/2) m"."""
         if own is None:
             return tree
-        one = replace(measured(1.0, own, 0.0, 0.0, rounded=False), closed=is_closed)
+        one = replace(measured(1.0, own), closed=is_closed)
         return ast.BinOp(tree, ast.MatMult(), self._leaf(one, ""))
 
     def _plain(self, number: float) -> ast.expr:

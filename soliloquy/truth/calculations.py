@@ -112,7 +112,7 @@ def _ends(parts: Sequence[Sequence[Written]], text: str) -> Calculation | None:
 def _in_thousands(tokens: Sequence[Written]) -> list[Written]:
     """Reads "1.920" as the continent does."""
     return [
-        token._replace(value=token.value * 1000, place=1.0, coarse=1.0, rounded=False) if token.ambiguous else token
+        token._replace(value=token.value * 1000, place=1.0, rounded=False) if token.ambiguous else token
         for token in tokens
     ]
 

@@ -4,7 +4,6 @@ import math
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations, pairwise, permutations
@@ -69,8 +68,7 @@ class KnownNumbers:
         entries = self._entries.values()
         found = [source for own, source in entries if abs(own.number) == abs(value.number)]
         # 235.5 may be used as 236, and not as 230 or 240.
-        exact = replace(value, coarse=value.place)
-        found = found or [source for own, source in entries if agree(own, exact, about=False)]
+        found = found or [source for own, source in entries if agree(own, value, about=False)]
         return found or self._constant(value.number)
 
     def units_of(self, token: Written) -> list[Unit | None]:

@@ -31,9 +31,8 @@ class Measured:
     measure: str = ""
     # Whether the number itself is a percentage.
     percent: bool = False
-    # The place value of the last digit, and of the last that is not a trailing zero; 0 if there is none.
+    # The place value of the last digit; 0 if there is none.
     place: float = 0.0
-    coarse: float = 0.0
     # How far rounding of the operands may have moved the number.
     slack: float = 0.0
 
@@ -116,7 +115,7 @@ def _relative(value: Measured) -> float:
     return value.slack / abs(value.number) if value.number else 0.0
 
 
-def measured(number: float, unit: Unit | None, place: float, coarse: float, *, rounded: bool) -> Measured:
+def measured(number: float, unit: Unit | None, place: float = 0.0, *, rounded: bool = False) -> Measured:
     known = unit if unit and unit.measure else None
     return Measured(
         number,
@@ -128,13 +127,12 @@ def measured(number: float, unit: Unit | None, place: float, coarse: float, *, r
         measure=known.measure if known else "",
         percent=known is not None and known.measure == PERCENT.measure,
         place=place,
-        coarse=coarse,
         slack=place / 2 if rounded else 0.0,
     )
 
 
 def measured_number(token: Written) -> Measured:
-    return measured(token.value, token.unit, token.place, token.coarse, rounded=token.rounded)
+    return measured(token.value, token.unit, token.place, rounded=token.rounded)
 
 
 def combined(value: Measured, rest: Written) -> Measured | None:
@@ -162,10 +160,7 @@ def has_three_digits(number: float) -> bool:
 
 def stated_value(number: float, unit: Unit | None = None) -> Measured:
     """Returns a number that stands for itself in a table or a file."""
-    place = place_of(number)
-    plain = repr(abs(number)).removesuffix(".0")
-    zeros = len(plain) - len(plain.rstrip("0")) if plain.isdigit() else 0
-    return measured(number, unit, place, place * 10.0 ** max(0, min(zeros, len(plain) - 2)), rounded=False)
+    return measured(number, unit, place_of(number))
 
 
 def is_rounded(stated: float, calculated: float) -> bool:
@@ -236,8 +231,11 @@ def _near(value: float, stated: Measured, slack: float, *, about: bool) -> bool:
     difference = abs(value - stated.number)
     if math.isclose(value, stated.number, rel_tol=EXACT, abs_tol=0 if stated.number else 1e-12):
         return True
-    # A whole number needs no rounding to tens.
-    place = stated.place if not about and value == round(value) else stated.coarse
+    place = stated.place
+    if about or value != round(value):
+        # Zeros behind two digits may stand for others, but for those of a whole number.
+        plain = f"{abs(stated.number):.0f}"
+        place *= 10 ** max(0, min(len(plain) - 2, len(plain) - len(plain.rstrip("0")))) if place == 1 else 1
     if place and not about and math.isclose(value, round(value / place) * place, rel_tol=EXACT):
         return False
     nearest = difference <= min(max(place / 2, slack), ROUNDED * abs(value))

@@ -19,10 +19,9 @@ from soliloquy.truth.arithmetic_policy import COUNTS, EXACT, PARTS, SHORTEST_NOU
 from soliloquy.truth.arithmetic_words import without_words
 from soliloquy.truth.calculations import Calculation, calculations_of, results_in
 from soliloquy.truth.known_numbers import KnownNumbers, Source, mixed_quantities
-from soliloquy.truth.measured_values import MONEY, Measured, agree, measured_number, place_of, stated_value
+from soliloquy.truth.measured_values import Measured, agree, measured_number, place_of, stated_value
 from soliloquy.truth.number_format import format_number
 from soliloquy.truth.result_units import asked_kinds, asks_several, contradicts, is_another, result_in_units
-from soliloquy.truth.unit_table import Unit
 from soliloquy.truth.unknowns import solved_equations
 from soliloquy.truth.written_arithmetic import ROUGHLY, Written, tokens_of
 from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_PROSE, Problem
@@ -168,9 +167,7 @@ class _Walk:
                 self.results.append(token.value)
                 self._mark_used(sources)
             elif use is None:
-                is_continued = place > 1 and self.tokens[place - 1].kind == "equals"
-                before = self.tokens[place - 2] if is_continued and self.tokens[place - 2].start in gives else None
-                self._take_statement(place, sources, before, is_form=self._is_form(place, is_statement=True))
+                self._take_statement(place, sources, is_form=self._is_form(place, is_statement=True))
                 if self.links and at >= self.links[-1].end:
                     final.append(token)
                 else:
@@ -216,7 +213,7 @@ class _Walk:
         if is_whole:
             self.unused[token.value] = number
 
-    def _take_statement(self, place: int, sources: Sequence[Source], before: Written | None, *, is_form: bool) -> None:
+    def _take_statement(self, place: int, sources: Sequence[Source], *, is_form: bool) -> None:
         token = self.tokens[place]
         if not sources and not is_form:
             self._leave_open(token)
@@ -224,8 +221,6 @@ class _Walk:
             self.known.learn(token, "statement")
         if token.unit is None or token.unit.kind == "dimensionless" or _is_small(token.value):
             return
-        if before and before.unit and _is_another(before.unit, token.unit):
-            self.faults.append(f"{self.solution[before.start : token.end]!r} states another quantity")
         own = [source.unit for source in sources if abs(source.value) == abs(token.value) or source.unit]
         if own and all(
             one and one.kind == token.unit.kind and not math.isclose(one.factor, token.unit.factor) for one in own
@@ -366,11 +361,6 @@ def _is_rounded_again(before: Written | None, behind: Written) -> bool:
 
 def _line(link: Calculation) -> str:
     return " ".join(link.text.split())
-
-
-def _is_another(one: Unit, other: Unit) -> bool:
-    kinds = {one.kind, other.kind}
-    return len(kinds) > 1 and "dimensionless" not in kinds and not any(MONEY in kind for kind in kinds)
 
 
 def _is_result(value: Measured, result: float) -> bool:

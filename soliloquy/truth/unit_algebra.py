@@ -8,8 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from soliloquy.truth.expressions import FUNCTIONS, Arithmetic, Expression, Unworkable, calculation
-from soliloquy.truth.measured_values import Measured, agree, stated_value
-from soliloquy.truth.measured_values import measured as measured_in
+from soliloquy.truth.measured_values import Measured, agree, measured, stated_value
 from soliloquy.truth.unit_table import NO_UNIT
 from soliloquy.truth.units import unit
 
@@ -72,7 +71,7 @@ def _quantity(value: float, stated: str) -> Measured:
     stated = _difference_unit(stated)
     known = unit(stated)
     _check_known(stated, known.measure)
-    return measured_in(value, known, 0.0, 0.0, rounded=False) if known.measure else _plain(value)
+    return measured(value, known) if known.measure else _plain(value)
 
 
 def _difference_unit(own: str) -> str:

@@ -27,8 +27,10 @@ class Equation:
 
     def difference(self, value: float) -> float | None:
         """Returns the difference of the sides at a value of the unknown; None if they cannot be read."""
-        sides = [_number([one for token in side for one in _filled(token, value)]) for side in (self.first, self.last)]
-        return None if None in sides else sides[0] - sides[1]
+        first, last = (
+            _number([one for part in side for one in _filled(part, value)]) for side in (self.first, self.last)
+        )
+        return None if first is None or last is None else first - last
 
     def holds(self, told: "Equation") -> bool | None:
         """Whether it holds for a value, as far as the last digit tells; None if that cannot be said."""

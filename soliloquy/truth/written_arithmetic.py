@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from soliloquy.truth.arithmetic_policy import WORDS
 from soliloquy.truth.markup import end_of_gap, without_markup
-from soliloquy.truth.number_meanings import FRACTIONS, Value
+from soliloquy.truth.number_meanings import FRACTIONS
 from soliloquy.truth.numbers import has_number_word
 from soliloquy.truth.patterns import lazy_pattern
 from soliloquy.truth.quantity_grammar import Quantity, parse
@@ -37,8 +37,6 @@ class Written(NamedTuple):
     value: float = 0.0
     # The place value of the last digit; 0 for fractions and powers of ten.
     place: float = 0.0
-    # The place value of the last digit that is not a trailing zero of a whole number, if two digits remain.
-    coarse: float = 0.0
     # Whether rounding may have removed further digits: a decimal of at least three digits.
     rounded: bool = False
     unit: Unit | None = None
@@ -187,7 +185,8 @@ def _number_at(text: str, at: int, before: Sequence[Written], *, in_words: bool)
     )
     if ":" in text[at : number.end]:
         own = unit("min")
-    place, coarse = _places(number)
+    # A fraction has no last digit.
+    place = 10.0 ** (number.exponent - len(number.plain.partition(".")[2])) if number.plain else 0.0
     return Written(
         "number",
         text[at:end],
@@ -195,23 +194,12 @@ def _number_at(text: str, at: int, before: Sequence[Written], *, in_words: bool)
         end,
         number.value,
         place,
-        coarse,
         "." in number.plain and len(number.plain.replace(".", "").lstrip("0")) >= 3,
         own,
         number.scale,
         ambiguous=_AMBIGUOUS.fullmatch(text[at : number.end]) is not None,
         unit_text=text[at : number.start].strip() + text[number.end : end].strip(),
     )
-
-
-def _places(number: Value) -> tuple[float, float]:
-    """Returns the place value of the last digit, and of the last that is no trailing zero of a whole number."""
-    if not number.plain:
-        return 0.0, 0.0
-    whole, _, decimals = number.plain.partition(".")
-    place = 10.0 ** (number.exponent - len(decimals))
-    zeros = 0 if decimals or number.has_power else max(0, min(len(whole) - 2, len(whole) - len(whole.rstrip("0"))))
-    return place, place * 10.0**zeros
 
 
 def _is_bare_part(before: Sequence[Written]) -> bool:
