@@ -16,6 +16,7 @@ READ = [
     ("A box holds 12 eggs. How many are in 5 boxes?", "Step 1) 5 * 12 = 60 eggs. So there are **60 eggs**."),
     ("A film of 90 minutes starts after 15 of ads.", "An hour has 60 minutes. 90 + 15 = 105 min, that is 1 h 45 min."),
     ("A jacket of $80 is 25 % off.", "0.25 × 80 = 20, 80 − 20 = $60; or 80 × 0.75 = 60."),
+    ("Solve 3x + 4 = 19.", "3x = 15, x = 15 / 3 = 5"),
     ("A spring of 200 N/m is pressed by 4 cm. Energy?", "E = 0.5 k x² = 0.5 × 200 × 0.04² = 0.16 J"),
     ("What is the area of a circle of radius 3 m?", "A = π r² = 3.14 × 3² = 28.26 m²"),
     ("What is 3/8 of 4,000 L?", "3/8 of 4,000 L = 1,500 L"),
@@ -32,7 +33,6 @@ UNREAD = [
     ("What is ⌊7.8⌋ plus 5?", "⌊7.8⌋ is 9. 9 + 5 = 14", "9"),
     ("Half of 18 apples, three times?", "Half of them are 8. 8 * 3 = 24", "8"),
     ("A car drives 60 km in an hour.", "In 3 hours it is 190 km. 190 / 2 = 95", "190 km"),
-    ("Solve 3x + 4 = 19.", "3x = 15, x = 15 / 3 = 5", "3x = 15"),
     ("What are 6 rows of 7?", "def solution():\n    rows = 8\n    return rows * 7", "8"),
 ]
 FALSE = [
