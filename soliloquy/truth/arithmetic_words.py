@@ -1,36 +1,25 @@
-"""Takes the words out of written arithmetic: "420 m plus its own 180 m", "3 boxes + 4", "5 pages/day"."""
+"""Takes the words out of written arithmetic: "420 m plus its own 180 m = about 600", "3 boxes + 4", "5 pages/day"."""
 
 from collections.abc import Sequence
 
-from soliloquy.truth.arithmetic_policy import MOST_NOUNS, MOST_TOKENS, SHORTEST_NOUN, WORDS
+from soliloquy.truth.arithmetic_policy import MOST_NOUNS, SHORTEST_NOUN, WORDS
 from soliloquy.truth.written_arithmetic import Written
 
 
 def without_words(tokens: Sequence[Written]) -> list[Written]:
-    """Returns the tokens without fillers, and without the counted things between a number and the sign behind it."""
-    tokens = _without_fillers(tokens)
+    """Returns the tokens without the words between a sign and its number, and without the things that are counted."""
     kept: list[Written] = []
     at = 0
     while at < len(tokens):
-        if kept and kept[-1].kind in ("number", "close"):
-            at = _past_nouns(tokens, at)
-        kept += tokens[at : at + 1]
+        token, before = tokens[at], kept[-1].kind if kept else ""
+        if before in ("number", "close") and (end := _past_nouns(tokens, at)) > at:
+            at = end
+            continue
+        if before == "equals" and token.text.lower() in WORDS["about"]:
+            kept[-1] = kept[-1]._replace(text="≈")
+        elif before != "operator" or token.text.lower() not in WORDS["fillers"]:
+            kept.append(token)
         at += 1
-    return kept
-
-
-def _without_fillers(tokens: Sequence[Written]) -> list[Written]:
-    """Removes the words between a sign and its number: "plus its own 180 m", "comes to about 48 km"."""
-    kept: list[Written] = []
-    for at, token in enumerate(tokens):
-        before = kept[-1].kind if kept else ""
-        words = WORDS["fillers"] if before == "operator" else WORDS["about"] if before == "equals" else ()
-        if token.kind == "word" and token.text.lower() in words:
-            behind = (one for one in tokens[at : at + MOST_TOKENS] if one.text.lower() not in words)
-            if (follows := next(behind, None)) and follows.kind == "number":
-                kept[-1] = kept[-1]._replace(text="≈") if before == "equals" else kept[-1]
-                continue
-        kept.append(token)
     return kept
 
 

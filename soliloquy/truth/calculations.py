@@ -85,28 +85,23 @@ def sides_of(tokens: Sequence[Written]) -> tuple[list[list[Written]], list[Writt
 
 def _links(tokens: Sequence[Written], text: str) -> Iterator[Calculation]:
     parts, signs = sides_of(tokens)
-    for number, (left, right) in enumerate(pairwise(parts)):
-        sign = signs[number].text
+    pairs = [(left, right, sign.text) for (left, right), sign in zip(pairwise(parts), signs, strict=True)]
+    first, last = parts[0], parts[-1]
+    if len(parts) > 2 and len(first) == len(last) == 1 and first[0].unit and last[0].unit:
+        # A chain states one quantity: "54 km/h = 54 / 3.6 = 15 m/s".
+        has_words = any(token.kind == "word" for part in parts for token in part)
+        pairs += [(first, last, "=")] if not has_words and all(sign.text == "=" for sign in signs) else []
+    for left, right, sign in pairs:
         if len(left) > MOST_TOKENS:
             continue
         right = right[:MOST_TOKENS]
-        link = _link(left, right, text, sign=sign, goes_on=number > 0)
+        goes_on = left is not first
+        link = _link(left, right, text, sign=sign, goes_on=goes_on)
         if (link is None or not link.right) and any(token.ambiguous for token in (*left, *right)):
-            grouped = _link(_in_thousands(left), _in_thousands(right), text, sign=sign, goes_on=number > 0)
+            grouped = _link(_in_thousands(left), _in_thousands(right), text, sign=sign, goes_on=goes_on)
             link = grouped if grouped is not None and grouped.right else link
         if link is not None:
             yield link
-    if len(parts) > 2 and all(sign.text == "=" for sign in signs) and (link := _ends(parts, text)):
-        yield link
-
-
-def _ends(parts: Sequence[Sequence[Written]], text: str) -> Calculation | None:
-    """Returns the first and the last side of a chain if these state one quantity: "54 km/h = 54 / 3.6 = 15 m/s"."""
-    first, last = parts[0], parts[-1]
-    has_words = any(token.kind == "word" for part in parts for token in part)
-    if has_words or len(first) != 1 or len(last) != 1 or not (first[0].unit and last[0].unit):
-        return None
-    return _link(first, last, text, sign="=", goes_on=False)
 
 
 def _in_thousands(tokens: Sequence[Written]) -> list[Written]:

@@ -9,22 +9,16 @@ from functools import partial
 
 from soliloquy.truth.expressions import FUNCTIONS, Arithmetic, Expression, Unworkable, calculation
 from soliloquy.truth.measured_values import Measured, agree, measured, stated_value
-from soliloquy.truth.unit_table import NO_UNIT
+from soliloquy.truth.unit_table import NO_UNIT, Unit
 from soliloquy.truth.units import unit
 
 
-class UnknownUnit(ValueError):
-    """The unit counts things, or is misspelt."""
-
-
 class UnitsDisagree(ValueError):
-    """Quantities are added, converted or passed to a function in a way that their units do not allow."""
+    """A unit is unknown, or does not allow what is done with its quantity."""
 
 
 def convert(value: float, own: str, to: str) -> float:
-    known, wanted = unit(own), unit(to)
-    for text, each in ((own, known), (to, wanted)):
-        _check_known(text, each.measure)
+    known, wanted = _known(own), _known(to)
     plain = (NO_UNIT.kind, unit("%").kind)
     if known.kind != wanted.kind and not (known.kind in plain and wanted.kind in plain):
         raise UnitsDisagree(f"{value:.6g} {own} cannot be expressed in {to or 'a plain number'}")
@@ -34,10 +28,14 @@ def convert(value: float, own: str, to: str) -> float:
 def calculate(expression: Expression, quantities: Mapping[str, tuple[float, str]], own: str) -> float:
     """Returns the value of an expression in the unit `own`, calculated with units."""
     values = {symbol: _quantity(value, stated) for symbol, (value, stated) in quantities.items()}
+    wanted = _quantity(1.0, own)
     try:
-        return _in_unit(calculation(expression.tree, UNITS)(values), own)
-    except (UnitsDisagree, Unworkable) as error:
+        found = calculation(expression.tree, UNITS)(values)
+    except Unworkable as error:
         raise UnitsDisagree(f"{expression.text}: {error}") from error
+    if found.si is None or wanted.si is None or found.powers != wanted.powers:
+        raise UnitsDisagree(f"{expression.text}: {found.number:.6g} cannot be expressed in {own or 'a plain number'}")
+    return found.si / wanted.si
 
 
 def contradicts(expression: Expression, quantities: Mapping[str, tuple[float, str]], result: float, own: str) -> bool:
@@ -68,27 +66,16 @@ def _is_rate(found: Measured, stated: Measured) -> bool:
 
 
 def _quantity(value: float, stated: str) -> Measured:
-    stated = _difference_unit(stated)
-    known = unit(stated)
-    _check_known(stated, known.measure)
+    # Outside of conversions, only temperature differences in °C are calculated with: a degree is a kelvin.
+    known = _known("K" if stated == "°C" else stated)
     return measured(value, known) if known.measure else _plain(value)
 
 
-def _difference_unit(own: str) -> str:
-    """Outside of conversions, only temperature differences in °C are calculated with: a degree is a kelvin."""
-    return "K" if own == "°C" else own
-
-
-def _check_known(text: str, measure: str) -> None:
-    if not measure and unit(text) != NO_UNIT:
-        raise UnknownUnit(f"{text!r} is not a unit of measurement")
-
-
-def _in_unit(found: Measured, own: str) -> float:
-    wanted = _quantity(1.0, own)
-    if found.si is None or wanted.si is None or found.powers != wanted.powers:
-        raise UnitsDisagree(f"{found.number:.6g} cannot be expressed in {own or 'a plain number'}")
-    return found.si / wanted.si
+def _known(text: str) -> Unit:
+    found = unit(text)
+    if not found.measure and found != NO_UNIT:
+        raise UnitsDisagree(f"{text!r} is not a unit of measurement")
+    return found
 
 
 def _plain(number: float) -> Measured:

@@ -10,7 +10,7 @@ from soliloquy.problems.bank.family_steps import StatedStep, WorkedStep
 from soliloquy.truth.algebra import are_equivalent, is_solved_by
 from soliloquy.truth.laws import Law, law, law_between, laws_in
 from soliloquy.truth.number_format import format_value, is_workable
-from soliloquy.truth.unit_algebra import UnitsDisagree, UnknownUnit, calculate, convert
+from soliloquy.truth.unit_algebra import UnitsDisagree, calculate, convert
 from soliloquy.truth.units import unit
 from soliloquy.v1.conversation_pb2 import (
     STEP_KIND_ALGEBRA,
@@ -140,7 +140,7 @@ def units_agree(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
                     value = convert(*next(iter(inputs.values())), step.result.unit)
                 else:
                     value = calculate(expressions[step.number], inputs, step.result.unit)
-            except (UnknownUnit, UnitsDisagree) as error:
+            except UnitsDisagree as error:
                 yield f"step {step.number}: {error}"
                 continue
             if not math.isclose(value, step.result.value, rel_tol=FACTOR):

@@ -3,7 +3,7 @@
 import pytest
 
 from soliloquy.truth.expressions import parse_expression
-from soliloquy.truth.unit_algebra import UnitsDisagree, UnknownUnit, calculate, convert
+from soliloquy.truth.unit_algebra import UnitsDisagree, calculate, convert
 
 
 @pytest.mark.parametrize(
@@ -45,5 +45,5 @@ def test_a_conversion_knows_where_a_scale_begins() -> None:
 
 
 def test_what_is_counted_is_no_unit_of_measurement() -> None:
-    with pytest.raises(UnknownUnit, match="'apples' is not a unit of measurement"):
+    with pytest.raises(UnitsDisagree, match="'apples' is not a unit of measurement"):
         calculate(parse_expression("a * 2"), {"a": (3, "apples")}, "apples")
