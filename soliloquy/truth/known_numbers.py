@@ -10,7 +10,7 @@ from itertools import combinations, pairwise, permutations
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from soliloquy.truth.measured_values import MONEY, Measured, agree, combined, measured_number, stated_value
+from soliloquy.truth.measured_values import Measured, agree, combined, measured_number, stated_value
 from soliloquy.truth.numbers import numbers_in
 from soliloquy.truth.unit_table import Unit, named
 from soliloquy.truth.units import unit, unit_after
@@ -135,10 +135,7 @@ def _forms(token: Written, value: Measured, units: list[Unit]) -> Iterator[tuple
         yield plain, None
     share = value.si if value.percent and value.si is not None else plain
     if value.percent:
-        shares = (share, 1 + share, 1 - share, 100 + value.number, 100 - value.number)
-        yield from ((number, None) for number in shares)
-    elif 0 < plain < 1 and (own is None or MONEY in own.kind):
-        yield from ((1 + plain, None), (1 - plain, None))
+        yield from ((number, None) for number in (share, 1 + share, 1 - share))
     if 0 < share < 1:
         part = Fraction(share).limit_denominator(_LARGEST_PART)
         if math.isclose(part, share, rel_tol=1e-3):

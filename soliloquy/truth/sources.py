@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from soliloquy.programs.results import program_result
-from soliloquy.truth.arithmetic_policy import COUNTS, EXACT, PARTS, SHORTEST_NOUN, SOLUTION, WORDS
+from soliloquy.truth.arithmetic_policy import COUNTS, EXACT, PARTS, SHORTEST_NOUN, SOLUTION
 from soliloquy.truth.arithmetic_words import without_words
 from soliloquy.truth.calculations import Calculation, calculations_of, results_in
 from soliloquy.truth.known_numbers import KnownNumbers, Source, mixed_quantities
@@ -23,7 +23,7 @@ from soliloquy.truth.measured_values import Measured, agree, measured_number, pl
 from soliloquy.truth.number_format import format_number
 from soliloquy.truth.result_units import asked_kinds, asks_several, contradicts, is_another, result_in_units
 from soliloquy.truth.unknowns import solved_equations
-from soliloquy.truth.written_arithmetic import ROUGHLY, Written, tokens_of
+from soliloquy.truth.written_arithmetic import Written, tokens_of
 from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_PROSE, Problem
 
 # The characters before and behind an open number that are shown with it.
@@ -33,7 +33,6 @@ _SMALL_COUNT = 7
 _EXPONENTS = frozenset([2, 3, 4, 0.5])
 _ALWAYS = frozenset([0, 1, 2, 0.5])
 _COMPARES: Mapping[str, Callable[[float, float], bool]] = {"<": operator.lt, ">": operator.gt}
-_SIGNS = frozenset(["=", *ROUGHLY])
 _ANSWERS = re.compile(r"\banswer|\\boxed", re.IGNORECASE)
 _PUNCTUATION = ".,;:?!\"'`()[]{}…–—→⇒⟹∴✓✔☑“”‘’«»„•_#&|\\"
 _FIRST_OF_DIGITS = frozenset("0123456789.$£€-")
@@ -148,8 +147,9 @@ class _Walk:
         for place, token in enumerate(self.tokens):
             at = token.start
             use, give = uses.get(at), gives.get(at)
+            if token.kind == "break":
+                self._check_break(place)
             if token.kind != "number":
-                self._check_sign(place, is_loose=use is None and give is None and at not in solved)
                 continue
             self.numbers += 1
             sources = self.known.sources(measured_number(token))
@@ -262,20 +262,12 @@ class _Walk:
         end = self.solution.find(" ", token.end + _AROUND)
         return " ".join(self.solution[start : end if end > 0 else len(self.solution)].split())
 
-    def _check_sign(self, place: int, *, is_loose: bool) -> None:
+    def _check_break(self, place: int) -> None:
         token, before, behind = self._around(place)
-        is_understood = True
-        match token.kind:
-            case "equals" if token.text in _SIGNS and is_loose and behind and behind.kind != "word":
-                is_understood = not _is_arithmetic(self.tokens, place) or _is_rounded_again(before, behind)
-            case "break":
-                is_understood = _is_harmless(token, before, behind)
-                if token.text.isdigit():
-                    # "his 11th roll"
-                    self.known.learn_number(float(token.text), "statement")
-            case "word" if token.text.lower() in WORDS["changes"]:
-                is_understood = not is_loose or not (behind and behind.kind in ("number", "open"))
-        if not is_understood:
+        if token.text.isdigit():
+            # "his 11th roll"
+            self.known.learn_number(float(token.text), "statement")
+        if not _is_harmless(token, before, behind):
             self.numbers += 1
             self._leave_open(token)
 
@@ -349,13 +341,6 @@ class _Walk:
             self.faults.append(f"{_line(last)!r} ends in another quantity than the question asks for")
 
 
-def _is_rounded_again(before: Written | None, behind: Written) -> bool:
-    """Whether a sign only rounds: the second of "= 261.8 ≈ 262"."""
-    if before is None or before.kind != "number" or behind.kind != "number":
-        return False
-    return agree(measured_number(before), measured_number(behind), about=True)
-
-
 def _line(link: Calculation) -> str:
     return " ".join(link.text.split())
 
@@ -364,15 +349,6 @@ def _is_result(value: Measured, result: float) -> bool:
     cut = (math.ceil(abs(result)), math.floor(abs(result)))
     share = value.percent and value.si is not None and math.isclose(value.si, result, rel_tol=SOLUTION)
     return share or abs(value.number) in cut or agree(stated_value(result), value, about=False)
-
-
-def _is_arithmetic(tokens: Sequence[Written], end: int) -> bool:
-    """Whether what stands before an equals sign is a calculation of numbers, and no formula with symbols."""
-    start = end
-    while start > 0 and tokens[start - 1].kind not in ("word", "break", "equals"):
-        start -= 1
-    side = [token.kind for token in tokens[start:end]]
-    return bool(side) and side[0] not in ("operator", "raised") and side.count("open") == side.count("close")
 
 
 def _is_harmless(token: Written, before: Written | None, behind: Written | None) -> bool:

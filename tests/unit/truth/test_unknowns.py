@@ -54,7 +54,7 @@ def test_no_text_breaks_the_reader(text: str) -> None:
     "text",
     [
         "x = 1 " * 20_000,
-        "x = 1, 2x = 2, " * 3_000,
+        "x = 1, 2x = 2, " * 1_000,
         "(" * 20_000 + "x = 1",
         "1 + x = 1e308 * 1e308, x = 1e400",
         "x + 1e308 + 1e308 = 1, x = 2",
