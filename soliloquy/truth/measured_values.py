@@ -232,8 +232,8 @@ def _near(value: float, stated: Measured, slack: float, *, about: bool) -> bool:
     if math.isclose(value, stated.number, rel_tol=EXACT, abs_tol=0 if stated.number else 1e-12):
         return True
     place = stated.place
-    if about or value != round(value):
-        # Zeros behind two digits may stand for others, but for those of a whole number.
+    if about:
+        # Zeros behind two digits may stand for others.
         plain = f"{abs(stated.number):.0f}"
         place *= 10 ** max(0, min(len(plain) - 2, len(plain) - len(plain.rstrip("0")))) if place == 1 else 1
     if place and not about and math.isclose(value, round(value / place) * place, rel_tol=EXACT):

@@ -33,6 +33,8 @@ _SMALL_COUNT = 7
 _EXPONENTS = frozenset([2, 3, 4, 0.5])
 _ALWAYS = frozenset([0, 1, 2, 0.5])
 _COMPARES: Mapping[str, Callable[[float, float], bool]] = {"<": operator.lt, ">": operator.gt}
+_TIME = "s^1"
+_CLOCK = re.compile(r"\d:\d\d")
 _ANSWERS = re.compile(r"\banswer|\\boxed", re.IGNORECASE)
 _PUNCTUATION = ".,;:?!\"'`()[]{}…–—→⇒⟹∴✓✔☑“”‘’«»„•_#&|\\"
 _FIRST_OF_DIGITS = frozenset("0123456789.$£€-")
@@ -282,8 +284,9 @@ class _Walk:
             )
             given = self.known.given()
             earlier = [(at, value) for value, at in self.unused.items() if at < number]
+            is_time = token.unit is not None and token.unit.kind == _TIME and _CLOCK.search(self.question)
             # What a question shows in a figure or a table stands in no text.
-            is_open = self.restated[number] or not given
+            is_open = self.restated[number] or is_time or not given
             if is_open or _is_small(token.value) or self.known.derives(token.value):
                 self.open.append((token.start, told))
             elif earlier:
