@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 
 from soliloquy.truth.arithmetic_parser import readings
@@ -44,16 +45,19 @@ class Equation:
         return None if below is None or above is None else below * above <= 0
 
 
-def solved_equations(text: str) -> Iterator[tuple[Equation, Equation, bool]]:
-    """Yields every equation of a text with a value of its unknown, and whether it holds for that value or another."""
-    found = [*_equations_in(text)]
+# Several checks read the same solution.
+@lru_cache(256)
+def solved_equations(text: str) -> Sequence[tuple[Equation, Equation, bool]]:
+    """Returns every equation of a text with a value of its unknown, and whether it holds for that value or another."""
+    found, solved = [*_equations_in(text)], list[tuple[Equation, Equation, bool]]()
     values = {one.text: one for one in found if len(one.first) == 1 and _number(one.last) is not None}
     for equation in found:
         # A lone unknown may have another value in a trial.
         told = [one for one in values.values() if one.symbol == equation.symbol and len(equation.first) > 1]
         holding = [(one, holds) for one in told[-_MOST_VALUES:] if (holds := equation.holds(one)) is not None]
         if holding and (any(holds for _, holds in holding) or not equation.is_supposed):
-            yield equation, *max(holding, key=lambda one: one[1])
+            solved.append((equation, *max(holding, key=lambda one: one[1])))
+    return solved
 
 
 def _equations_in(text: str) -> Iterator[Equation]:

@@ -71,8 +71,8 @@ _TOKEN = lazy_pattern(
     r"|(?P<break>_(?:\{[^{}]*\}|\w))"
     rf"|(?P<power>\*\*|\^)|(?P<raised>[{_SUPERSCRIPTS}]+)"
     rf"|(?P<times>[*×·∙⋅✕]|\\times\b|\\cdot\b|\b(?:times|multiplied\s+by)\b|[xX](?=\s*(?:[(\[{{\\√$£€.]\s?){{0,2}}\d))"
-    # A colon divides in "84 cm : 6 = 14 cm"; elsewhere it is punctuation, or a ratio that is only named.
-    rf"|(?P<over>[/÷∕⁄]|\\div\b|\bdivided\s+by\b|(?<=\s):(?=\s{_DIGITS}\s?[^\W\d]{{0,3}}\s?=))|(?P<plus>\+|\bplus\b)|(?P<minus>-|\bminus\b)|(?P<of>\bof\b)"
+    # A colon divides in "84 cm : 6 = 14 cm" and "45:60 = 3:4"; elsewhere it is punctuation, or only names a ratio.
+    rf"|(?P<over>[/÷∕⁄]|\\div\b|\bdivided\s+by\b|(?<=\s):(?=\s{_DIGITS}\s?[^\W\d]{{0,3}}\s?=)|(?<=\d):(?=\d+\s?=\s?\d)|(?<==\s\d):(?=\d))|(?P<plus>\+|\bplus\b)|(?P<minus>-|\bminus\b)|(?P<of>\bof\b)"
     r"|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<fraction>\\[dt]?frac(?![A-Za-z]))"
     r"|(?P<function>√|\\?\b(?:sqrt|arcsin|arccos|arctan|sin|cos|tan|ln|log(?:_?\{?\d+\}?)?)(?![^\W_]))|(?P<pi>π|\\pi\b|\bpi\b)"
     rf"|(?P<word>[^\W\d_](?:[^\W{_SUPERSCRIPTS}]|'|-(?=[^\W\d_]))*)",
