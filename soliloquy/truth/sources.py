@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from soliloquy.programs.results import program_result
-from soliloquy.truth.arithmetic_policy import COUNTS, EXACT, PARTS, SOLUTION
+from soliloquy.truth.arithmetic_policy import COUNTS, EXACT, PARTS, SHORTEST_NOUN, SOLUTION
 from soliloquy.truth.arithmetic_words import without_words
 from soliloquy.truth.calculations import Calculation, calculations_of, results_in
 from soliloquy.truth.known_numbers import KnownNumbers, Source, mixed_quantities
@@ -236,14 +236,19 @@ class _Walk:
 
     def _is_form(self, place: int, *, is_statement: bool) -> bool:
         """Whether a number belongs to the form of a calculation, and needs no source."""
-        token, before, _ = self._around(place)
+        token, before, behind = self._around(place)
         value = abs(token.value * token.scale)
         if token.text[0].isalpha() and any(math.isclose(value, part) for part in PARTS):
             return True
         if not is_statement:
             is_power = before is not None and before.text == "^" and value in _EXPONENTS
             return value in _ALWAYS or is_power or value in self.terms
-        return value in COUNTS and (before is None or before.kind != "equals")
+        goes_on = behind is not None and (
+            behind.kind in ("operator", "function", "open")
+            or behind.value == math.pi
+            or (behind.kind == "word" and len(behind.text) < SHORTEST_NOUN)
+        )
+        return value in COUNTS and (before is None or before.kind != "equals" or goes_on)
 
     def _around(self, place: int) -> tuple[Written, Written | None, Written | None]:
         """Returns a token, the one before it and the one behind it."""
