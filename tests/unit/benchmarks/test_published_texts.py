@@ -34,15 +34,15 @@ def test_problems_are_supported_unverified_or_refused(folder: Path) -> None:
     assert "sheet.csv solution: refused: solution: '3 * 5 = 16' is false: it is 15" in listed
 
 
-def test_equations_in_one_unknown_are_compared(tmp_path: Path) -> None:
-    solved = [f"We have {a}x + {b} = {a * 7 + b}. So {a}x = {a * 7}. Then x = {a * 7} / {a} = 7." for a, b in PAIRS]
-    wrong = "We have 2x + 3 = 17. So 2x = 20."
-    (tmp_path / "texts.jsonl").write_text("\n".join(json.dumps({"text": text}) for text in [*solved, wrong]), "utf-8")
+def test_errors_planted_in_written_calculations_are_found(tmp_path: Path) -> None:
+    right = [f"They need {a} x {b} = {a * b} of them." for a, b in PAIRS]
+    (tmp_path / "texts.jsonl").write_text(
+        "\n".join(json.dumps({"text": text}) for text in [*right, "3 x 5 = 16"]), "utf-8"
+    )
     result = CliRunner().invoke(benchmarks, ["reading", str(tmp_path), "--json"])
     [found] = json.loads(result.output).values()
-    assert found["contradictory"] == 1
-    assert found["equations"] >= len(solved)
-    assert found["equations_found"] > 0.75 * found["equations_planted"] > 0
+    assert (found["calculations"], found["called_false"]) == (len(right) + 1, 1)
+    assert found["planted_found"] > 0.9 * found["planted"] > 0
 
 
 PAIRS = [(a, b) for a in range(2, 7) for b in range(3, 8)]
