@@ -4,6 +4,7 @@ import math
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations, pairwise, permutations
@@ -68,7 +69,8 @@ class KnownNumbers:
         entries = self._entries.values()
         found = [source for own, source in entries if abs(own.number) == abs(value.number)]
         # 235.5 may be used as 236, and not as 230 or 240.
-        found = found or [source for own, source in entries if agree(own, value, about=False)]
+        exact = replace(value, may_be_rough=False)
+        found = found or [source for own, source in entries if agree(own, exact, about=False)]
         return found or self._constant(value.number)
 
     def units_of(self, token: Written) -> list[Unit | None]:

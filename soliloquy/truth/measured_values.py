@@ -33,6 +33,8 @@ class Measured:
     percent: bool = False
     # The place value of the last digit; 0 if there is none.
     place: float = 0.0
+    # Whether trailing zeros may stand for other digits.
+    may_be_rough: bool = True
     # How far rounding of the operands may have moved the number.
     slack: float = 0.0
 
@@ -232,10 +234,12 @@ def _near(value: float, stated: Measured, slack: float, *, about: bool) -> bool:
     if math.isclose(value, stated.number, rel_tol=EXACT, abs_tol=0 if stated.number else 1e-12):
         return True
     place = stated.place
-    if about:
-        # Zeros behind two digits may stand for others.
+    if place == 1 and stated.may_be_rough:
+        # Zeros behind two digits may stand for others, but not for those of a whole number of four digits.
         plain = f"{abs(stated.number):.0f}"
-        place *= 10 ** max(0, min(len(plain) - 2, len(plain) - len(plain.rstrip("0")))) if place == 1 else 1
+        place *= 10.0 ** max(0, min(len(plain) - 2, len(plain) - len(plain.rstrip("0"))))
+        if not about and value == round(value):
+            place = max(1.0, min(place, 10.0 ** (math.floor(math.log10(abs(value))) - 3)))
     if place and not about and math.isclose(value, round(value / place) * place, rel_tol=EXACT):
         return False
     nearest = difference <= min(max(place / 2, slack), ROUNDED * abs(value))
