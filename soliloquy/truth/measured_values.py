@@ -13,6 +13,8 @@ from soliloquy.truth.written_arithmetic import PERCENT, Written
 # Lengths and times are counted in everyday problems; whoever writes of forces writes their units out.
 _LENGTH = frozenset(["m"])
 _EVERYDAY = frozenset(["m", "s"])
+# "12 kg a day", without the day.
+_LEFT_OUT = frozenset(["s"])
 MONEY = "money"
 _LARGEST_SHARE = 10
 
@@ -214,7 +216,8 @@ def is_another_quantity(calculated: Measured, stated: Measured) -> bool:
     if names <= _LENGTH:
         # A length is no area. A volume may come from any two, as with rain.
         return {calculated.powers["m"], stated.powers["m"]} == {1, 2}
-    return not names <= _EVERYDAY and MONEY not in names and calculated.powers != stated.powers
+    differing = {name for name in names if calculated.powers.get(name) != stated.powers.get(name)}
+    return not names <= _EVERYDAY and MONEY not in names and not differing <= _LEFT_OUT
 
 
 def _near_in_si(calculated: Measured, stated: Measured, *, about: bool) -> bool:
