@@ -83,7 +83,7 @@ class Ask:
     async def __call__(self, prompt: Prompt, answer: type[A], check: Callable[[A], None] | None = None) -> A:
         """`check` raises Unreadable for an answer that has the right shape but is still unusable.
 
-        What PartlyUsable leaves of the last answer is used if `check` accepts it.
+        The rest of the last answer that PartlyUsable leaves is used if `check` accepts it.
         """
         if len(self.answers) < len(self.standing):
             stands = self.standing[len(self.answers)]

@@ -88,7 +88,7 @@ def _check(tutored: Tutored, conversation: Conversation) -> None:
 def _contradiction(state: LearnerState, conversation: Conversation, turn: Turn) -> str:
     """A model may find that a message is no answer, but not that a checked answer is wrong or right.
 
-    Where nothing has checked it, what the solution states counts more than what the model thinks.
+    If nothing has checked an answer, what the solution or the plan states counts more than what the model thinks.
     """
     if drawn_state(turn) not in ANSWERING:
         return ""

@@ -65,7 +65,6 @@ def reply(reading: ParsedPrompt, rng: Random) -> str:
     text = capitalize(rephrase(parts, rng, reading.word_limit, reading.messages(student=True)))
     meant = wanted.value if kind == "given_up" else float(found.answer)
     value = claimed_answer(text, problem)
-    # Who asks about the tutor's value still has its own.
     is_given = "told" in slots or (value is not None and same(value, meant))
     return message(text, [Quantity(symbol=answer_symbol(problem), value=meant)] if is_given else [])
 
