@@ -123,7 +123,7 @@ async def test_who_stops_watching_leaves_the_run_alone(address: str, collecting:
 
 
 @each_case
-async def test_what_a_gateway_refuses_is_one_line(address: str, words: tuple[str, ...], told: str) -> None:
+async def test_what_a_gateway_refuses_is_one_line(address: str, words: list[str], told: str) -> None:
     ended = await asyncio.to_thread(command, *words, "--gateway", address)
     assert (ended.exit_code, ended.stdout) == (2, "")
     assert ended.stderr.startswith(told)

@@ -174,11 +174,9 @@ def test_what_is_asked_wrongly_is_named(folder: Path) -> None:
 
 
 @each_case
-def test_a_condition_that_cannot_be_asked_is_no_damage(
-    folder: Path, condition: tuple[str, str, Any], complaint: str
-) -> None:
+def test_a_condition_that_cannot_be_asked_is_no_damage(folder: Path, condition: list[Any], complaint: str) -> None:
     with pytest.raises(NoDataset) as caught:
-        list(Dataset(folder).batches(["id"], where=[condition]))
+        list(Dataset(folder).batches(["id"], where=[(condition[0], condition[1], condition[2])]))
     assert str(caught.value) == complaint
 
 

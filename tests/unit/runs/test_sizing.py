@@ -50,7 +50,7 @@ def test_kafka_holds_no_more_than_the_days_that_it_keeps() -> None:
 
 
 @each_case
-def test_a_number_that_is_none_is_refused(words: tuple[str, ...], why: str) -> None:
+def test_a_number_that_is_none_is_refused(words: list[str], why: str) -> None:
     refused = size(*words)
     assert refused.exit_code == 2
     assert why in refused.output

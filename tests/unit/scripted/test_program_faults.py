@@ -77,7 +77,7 @@ def test_the_rates_name_each_fault_and_add_up_to_the_published_share() -> None:
     assert sum(TABLES["program"].values()) == pytest.approx(0.031)
 
 
-@pytest.mark.parametrize("form", ["prose", "gsm8k"])
+@pytest.mark.parametrize("form", ["prose", "gsm8k", "mathdial", "answer only"])
 def test_programs_about_problems_as_people_write_them_come_to_something_else(form: str) -> None:
     missed, steps = [], _steps(form)
     for at, (problem, step) in enumerate(steps):
