@@ -31,7 +31,7 @@ _GOES_ON = lazy_pattern(r"\s*(?:[×*/+^·⋅=π√²³]|(?!(?<=\s)-\s+(?:I\b|no\
 _OPERATOR_BEFORE = lazy_pattern(r"(?:[-−×*/^(√·⋅]|(?<!^)(?<!=\s)\+|[-−×*/+·⋅]\s*[$€£])\s*$")
 # More brackets than anyone nests would each be tried as the start.
 _OPERAND = r"\({0,9}\s?\d+(?:\.\d+)?(?:[eE]-?\d+)?(?:[²³]|\s?(?:\*\*|\^)\s?\d)?\)*"
-_SIGN = r"(?:(?:^|(?<=[=:(])|(?<=[=:(]\s))[-−])?"
+_SIGN = r"(?:(?:^|(?<=[=:(])|(?<=[=:(]\s)|(?<=[^\W\d_]\s)(?=.[\d(]))[-−])?"
 _CALCULATION = lazy_pattern(rf"(?<![\w.^√]){_SIGN}{_OPERAND}(?:\s?[-+−*×·⋅/]\s?[-−]?{_OPERAND})+(?![\w.(^²³]*[\w(^²³])")
 _IN_PYTHON = str.maketrans({"^": "**", "−": "-", "²": "**2", "³": "**3", "×": "*", "·": "*", "⋅": "*"})
 # The kinds of units that people combine.

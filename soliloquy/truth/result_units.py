@@ -50,6 +50,10 @@ def contradicts(tokens: Sequence[Written], options: Options, stated: Written) ->
     """Whether a stated unit is another than that of the result: "30 × 60 = 1800 litres", of minutes."""
     told = measured_number(stated)
     numbers = [token for token in tokens if token.kind == "number"]
+    if not any(token.kind == "operator" and token.text in "+-" for token in tokens):
+        # A small number may count something in a product, but not in a sum of quantities.
+        counted = {one.start: [*options[one.start], None] for one in numbers if one.value in COUNTS and not one.unit}
+        options = {**options, **counted}
     names = {name for one in numbers for own in options[one.start] if own for name in powers_of(own.kind)}
     whole = [*result_in_units(tokens, options)]
     # Quantities of two kinds are added only where a unit was taken for another.

@@ -28,7 +28,10 @@ def test_problems_are_supported_unverified_or_refused(folder: Path) -> None:
     result = CliRunner().invoke(benchmarks, ["solutions", str(folder), "--json"])
     assert json.loads(result.output) == {
         "page.json answer": {"supported": 1},
-        "sheet.csv solution": {"supported": 1, "refused": 1, "unverified": 1},
+        "sheet.csv solution": {
+            **{"supported": 1, "refused": 1, "unverified": 1},
+            **{"sum planted": 1, "sum told": 1, "nowhere planted": 1, "nowhere told": 1},
+        },
     }
     listed = CliRunner().invoke(benchmarks, ["solutions", str(folder), "--list"]).output
     assert "sheet.csv solution: refused: solution: '3 * 5 = 16' is false: it is 15" in listed

@@ -20,7 +20,7 @@ from soliloquy.truth.units import unit as known_unit
 from soliloquy.v1 import conversation_pb2 as pb
 
 # Its numbers stand in no text, so a solution may use any.
-FIGURE = "What follows from the figure?"
+FIGURE = "What is the area of the figure, how fast and how warm is it?"
 FORCE = {
     "question": "Which force gives 50 kg an acceleration of 10 m/s²?",
     "solution": "Step 1) Use Newton's second law. Step 2) The force is F = m × a = 50 kg × 10 m/s² = 500 N.",
