@@ -51,4 +51,5 @@ def _dimensions(own: Unit) -> set[str]:
     """Returns what a unit is made of; degrees may be those of a temperature."""
     if own == unit(_DEGREE):
         return {_DEGREE, "K"}
-    return {name for one in (own, own.otherwise) if one and one.measure for name in powers_of(one.kind)}
+    # Moles count what a solution knows the mass of.
+    return {name for one in (own, own.otherwise) if one and one.measure for name in powers_of(one.kind)} - {"mol"}

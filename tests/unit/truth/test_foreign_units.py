@@ -40,6 +40,8 @@ def test_a_unit_of_nothing_that_is_spoken_of_is_foreign(unit: str, question: str
         ("°C", "By how many degrees does it cool down?"),
         ("degrees", "How hot is it at noon?"),
         ("degrees", "A triangle has two equal angles. How large are they?"),
+        ("mol", "How much salt is in 100 mL?"),
+        ("hours", "She works on Mondays and Fridays. How much is that in all?"),
         ("m/s", "How fast does it hit the ground?"),
         ("m", "Light needs 500 s. What does that tell?"),
     ],
