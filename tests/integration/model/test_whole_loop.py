@@ -17,7 +17,7 @@ from tests.traces.collector import Collector, Span
 pytestmark = [
     needs_torch,
     # Ray and the weights start first.
-    pytest.mark.timeout(240),
+    pytest.mark.timeout(480),
 ]
 
 ASKED = {f"model {role}" for role in ("student", "tutor", "codegen", "composer", "reader")}
@@ -51,12 +51,12 @@ def test_random_weights_give_turns_of_the_right_shape_and_the_manifest_names_the
     for model, way in ways.items():
         out, known, counted = tmp_path / model, set(collector.traces), sum(ended(http).values())
         way["traces"] = collector.url
-        grown = run(command(out, conversations=1, model=model, max_turns=3, max_attempts=2, **way))
+        grown = run(command(out, conversations=1, model=model, max_turns=3, max_attempts=1, **way))
         # Nothing that they say is true, so no problem is accepted, nor the one in its place; every answer can be read.
         assert grown.returncode == INCOMPLETE, grown.stderr
         report = json.loads(grown.stdout)
-        assert (report["accepted"], report["rejected"]) == (0, 4), grown.stderr
-        assert report["turns"] >= 4
+        assert (report["accepted"], report["rejected"]) == (0, 2), grown.stderr
+        assert report["turns"] >= 2
         assert "failed" not in report["parse"], report["parse"]
         models = json.loads((out / "manifest.json").read_bytes())["counts"]["models"]
         assert {(entry["engine"], entry["model"]) for entry in models} == {
