@@ -87,7 +87,7 @@ def _of_dialogues(path: Path) -> Readings:
         }
         said = (turn.partition(":")[2].strip() for turn in row["conversation"].split("|EOM|"))
         labelled = {text: labels.pop(found) for text in said if (found := _digest(text)) in labels}
-        # Whose solution contradicts itself is played by no run.
+        # No run plays a problem whose solution contradicts itself.
         with suppress(BadField):
             ledger = ledger_of(problem_from_row(ProblemRow.model_validate(written), "")) if labelled else None
             for text, right in labelled.items():

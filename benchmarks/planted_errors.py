@@ -13,7 +13,7 @@ _OPERATIONS: Mapping[str, Callable[[float, float], float]] = {
     **{"+": operator.add, "-": operator.sub, "/": operator.truediv},
     **dict.fromkeys("*x×", operator.mul),
 }
-# Those of school problems. Only a result that has one gets another.
+# School problems have these units. Only a result that has one gets another.
 _UNITS = ("dollars", "hours", "minutes", "miles", "pounds", "kilograms", "liters", "degrees", "meters", "years")
 _OTHERS = (1, 2, 3, 5, 7, 9, 11)
 KINDS = ("sum", "unit", "nowhere")

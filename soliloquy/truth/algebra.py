@@ -26,8 +26,8 @@ def is_solved_by(law: Law, symbol: str, expression: Expression) -> bool:
 
 def are_equal(one: Expression, other: Expression) -> bool:
     """Whether two expressions have the same value for any values of their letters."""
-    points = _points({*one.symbols, *other.symbols})
-    found = [(one.value(point), other.value(point)) for point in points if _works(one, point) and _works(other, point)]
+    pairs = [(_value(one, point), _value(other, point)) for point in _points({*one.symbols, *other.symbols})]
+    found = [pair for pair in pairs if not any(map(math.isnan, pair))]
     return bool(found) and all(math.isclose(*pair, rel_tol=_EXACT) for pair in found)
 
 
@@ -47,20 +47,17 @@ def _points(symbols: set[str]) -> Iterator[Values]:
         yield {symbol: 1 / (place + base) for place, symbol in enumerate(sorted(symbols))}
 
 
-def _works(expression: Expression, point: Values) -> bool:
+def _value(expression: Expression, point: Values) -> float:
+    """Returns NaN, which equals nothing, where an expression has no value."""
     try:
-        expression.value(point)
+        return expression.value(point)
     except Unworkable:
-        return False
-    return True
+        return math.nan
 
 
 def _solves(law: Law, symbol: str, expression: Expression, point: Values) -> bool:
-    try:
-        solved = {**point, symbol: expression.value(point)}
-        first, *others = [side.value(solved) for side in law.sides]
-    except Unworkable:
-        return False
+    solved = {**point, symbol: _value(expression, point)}
+    first, *others = [_value(side, solved) for side in law.sides]
     # "v - g × t = 0" has a side without a size.
     return all(math.isclose(first, other, rel_tol=_EXACT, abs_tol=_EXACT) for other in others)
 
@@ -74,10 +71,8 @@ def _roots(law: Law, symbol: str, point: Values) -> Sequence[float]:
     first, second = law.sides[:2]
 
     def difference(value: float) -> float:
-        try:
-            return first.value({**point, symbol: value}) - second.value({**point, symbol: value})
-        except Unworkable:
-            return math.nan
+        at = {**point, symbol: value}
+        return _value(first, at) - _value(second, at)
 
     numbers = [*(-number for number in reversed(_GRID)), 0.0, *_GRID] if len(law.symbols) == 1 else _GRID
     differences = [(number, difference(number)) for number in numbers]

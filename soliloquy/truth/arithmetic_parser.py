@@ -31,7 +31,7 @@ _LEAF, _UNIT = re.compile(r"\bn\d+\b"), re.compile(r" @ n\d+\b")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reading:
-    """What the first tokens come to, the position behind them, and how many operations they have."""
+    """The value of the first tokens, the position behind them, and how many operations they have."""
 
     value: Measured
     at: int

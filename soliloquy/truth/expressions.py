@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from soliloquy.truth.number_format import format_number
 
@@ -28,7 +28,7 @@ CONSTANTS = {"pi": math.pi, "e": math.e}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Arithmetic(Generic[Number]):
-    """What operators, functions and numbers come to, with or without units."""
+    """Operators, functions and numbers, with or without units."""
 
     operators: Mapping[type[ast.operator], Callable[[Number, Number], Number]]
     negative: Callable[[Number], Number]
@@ -36,15 +36,15 @@ class Arithmetic(Generic[Number]):
     number: Callable[[float], Number]
 
 
+BASIC_OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
 FLOATS: Arithmetic[float] = Arithmetic(
     # `math.pow`, because `**` returns a complex number for a negative base.
-    operators={
-        ast.Add: operator.add,
-        ast.Sub: operator.sub,
-        ast.Mult: operator.mul,
-        ast.Div: operator.truediv,
-        ast.Pow: math.pow,
-    },
+    operators={**BASIC_OPERATORS, ast.Pow: math.pow},
     negative=operator.neg,
     function=FUNCTIONS.__getitem__,
     number=float,

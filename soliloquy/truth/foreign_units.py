@@ -19,25 +19,25 @@ _NAMES = [
 ]
 
 
-def is_foreign_unit(stated: str, question: str) -> bool:
-    """Whether a unit measures what a question does not speak of; money, shares and single letters fit anywhere."""
+def is_foreign_unit(stated: str, *texts: str) -> bool:
+    """Whether a unit measures what none of these texts speaks of; money, shares and single letters fit anywhere."""
     measures = _dimensions(unit(stated))
     if len(stated) == 1 or MONEY in measures:
         return False
-    spoken = _spoken_of(question)
+    spoken = frozenset[str]().union(*map(_spoken_of, texts))
     return measures.isdisjoint(spoken) if _DEGREE in measures else not measures <= spoken
 
 
-# Every result of a solution is held against it.
-@lru_cache(64)
-def _spoken_of(question: str) -> frozenset[str]:
-    found = {name for one in _units_of(question) for name in _dimensions(one)}
-    return frozenset(found).union(*(own for names, own in _NAMES if names.search(question)))
+# Every result of a solution is held against the same question.
+@lru_cache(256)
+def _spoken_of(text: str) -> frozenset[str]:
+    found = {name for one in _units_of(text) for name in _dimensions(one)}
+    return frozenset(found).union(*(own for names, own in _NAMES if names.search(text)))
 
 
-def _units_of(question: str) -> Iterator[Unit]:
-    yield from (one.unit for one in quantities_in(question) if one.unit)
-    for name in _WORD.findall(question):
+def _units_of(text: str) -> Iterator[Unit]:
+    yield from (one.unit for one in quantities_in(text) if one.unit)
+    for name in _WORD.findall(text):
         # "A" begins a sentence, "in" is seldom an inch.
         if (known := symbol(name)) and name.lower() not in FUNCTION_WORDS:
             yield known

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from soliloquy.truth.expressions import FUNCTIONS, Arithmetic, Expression, Unworkable, calculation
+from soliloquy.truth.expressions import BASIC_OPERATORS, FUNCTIONS, Arithmetic, Expression, Unworkable, calculation
 from soliloquy.truth.measured_values import Measured, agree, measured, stated_value
 from soliloquy.truth.unit_table import NO_UNIT, Unit
 from soliloquy.truth.units import unit
@@ -101,15 +101,8 @@ def _applied(name: str, given: Measured) -> Measured:
 
 # A number of a formula measures nothing by itself.
 UNITS: Arithmetic[Measured] = Arithmetic(
-    operators={
-        ast.Add: operator.add,
-        ast.Sub: operator.sub,
-        ast.Mult: operator.mul,
-        ast.Div: operator.truediv,
-        ast.Pow: operator.pow,
-        # Applies the unit behind a bracket.
-        ast.MatMult: operator.matmul,
-    },
+    # `@` applies the unit behind a bracket.
+    operators={**BASIC_OPERATORS, ast.Pow: operator.pow, ast.MatMult: operator.matmul},
     negative=operator.neg,
     function=lambda name: partial(_applied, name),
     number=_plain,

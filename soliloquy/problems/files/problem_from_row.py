@@ -114,10 +114,10 @@ def _check_text(row: ProblemRow) -> None:
         if not holds:
             said, told = (" ".join(one.text.split()) for one in (equation, value))
             raise BadField(next(iter(texts)), f"{told!r} contradicts {said!r}")
+    known = f"{row.question} {row.answer.unit if row.answer else ''}"
     for field, text in texts.items():
         for link in calculations_of(text):
-            known = f"{row.question} {row.answer.unit if row.answer else ''} {text[link.start : link.stated_at]}"
-            is_foreign = link.right and is_foreign_unit(link.unit, known)
+            is_foreign = link.right and is_foreign_unit(link.unit, known, text[link.start : link.stated_at])
             if not link.right or is_foreign:
                 line = text.count("\n", 0, link.start) + 1
                 where = f"line {line}: " if "\n" in text else ""
