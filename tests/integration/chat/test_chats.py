@@ -136,7 +136,7 @@ async def test_a_killed_sandbox_is_one_clear_error_and_the_chat_goes_on(
     async with started(tmp_path_factory.mktemp("sandboxes")) as pool:
         serving = served(pool)
         address = await serving.__aenter__()
-        async with room(address, sandbox_seconds=1.0) as opened:
+        async with room(address, sandbox_seconds=5.0) as opened:
             chat, problem = await opened.begun("soliloquy")
             numeric = next(number for number, step in enumerate(problem.steps) if step.HasField("result"))
             *before, answer = (await answers("soliloquy", problem))[: numeric + 2]
