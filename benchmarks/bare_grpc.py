@@ -6,8 +6,8 @@ import sys
 import grpc
 
 from benchmarks.echo import Echo
-from services.model.backend import final_completion
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+from soliloquy_services.model.backend import final_completion
 
 _SERVICE = "soliloquy.v1.ModelService"
 

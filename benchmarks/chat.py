@@ -20,16 +20,6 @@ from benchmarks import machine
 from benchmarks.command import AS_JSON, Tell, rounds_option, show, status_line, table, three_digits
 from benchmarks.figures import judged, merged, quantile
 from benchmarks.sandbox_load import patient_settings
-from services.executor.pool import SandboxPool
-from services.executor.server import SandboxServer
-from services.gateway.access.access import Access
-from services.gateway.access.rate import RATE_LIMITS
-from services.gateway.app import serving
-from services.gateway.chat.chats import ChatSettings
-from services.gateway.chat.tutor import person_in
-from services.gateway.http.application import application
-from services.gateway.service import Gateway
-from services.gateway.settings import GatewaySettings
 from soliloquy.client import Sandbox
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.runs.chat import ChatTutors, routes, tutor, tutoring_model
@@ -40,6 +30,16 @@ from soliloquy.runtime.model import ChunkReceiver, StreamingModel, StreamListene
 from soliloquy.runtime.model.settings_file import shipped_models
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+from soliloquy_services.executor.pool import SandboxPool
+from soliloquy_services.executor.server import SandboxServer
+from soliloquy_services.gateway.access.access import Access
+from soliloquy_services.gateway.access.rate import RATE_LIMITS
+from soliloquy_services.gateway.app import serving
+from soliloquy_services.gateway.chat.chats import ChatSettings
+from soliloquy_services.gateway.chat.tutor import person_in
+from soliloquy_services.gateway.http.application import application
+from soliloquy_services.gateway.service import Gateway
+from soliloquy_services.gateway.settings import GatewaySettings
 
 MANY = 16
 # Seconds that each answer of the model takes.

@@ -11,9 +11,6 @@ import pyarrow.parquet as pq
 
 from benchmarks.command import Tell
 from benchmarks.processes import own_resident_mib
-from services.collector.handler import Store, collect
-from services.collector.live_datasets import LiveDatasets
-from services.collector.settings import LiveSettings
 from soliloquy.dataset.layout import ACCEPTED, ShardLimits
 from soliloquy.dataset.rows import rows, schema
 from soliloquy.dataset.shards import GROUP_ROWS
@@ -26,6 +23,9 @@ from soliloquy.runtime.transports.port import Delivery, Partition
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import ConversationFinished
+from soliloquy_services.collector.handler import Store, collect
+from soliloquy_services.collector.live_datasets import LiveDatasets
+from soliloquy_services.collector.settings import LiveSettings
 
 _AT_ONCE = Service(name="collector").max_in_flight
 # The collector records where it read a conversation; here all have the same place.

@@ -6,9 +6,6 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, NamedTuple
 
-from services.model.engines import noise
-from services.model.engines.noise import Noise
-from services.model.engines.scripted import ScriptedEngine
 from soliloquy.problems.book import ProblemBook, as_one_line
 from soliloquy.recipes.packages import known_recipes
 from soliloquy.recipes.recipe import find
@@ -18,6 +15,9 @@ from soliloquy.runtime.beside import table_beside
 from soliloquy.runtime.model import StreamListener
 from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, Problem
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+from soliloquy_services.model.engines import noise
+from soliloquy_services.model.engines.noise import Noise
+from soliloquy_services.model.engines.scripted import ScriptedEngine
 
 _STUDENT, _PROGRAM = "/student", "/use_python"
 # A prompt's words for the message that is to be written, and whether its answer is right then.

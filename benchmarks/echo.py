@@ -4,9 +4,9 @@ import sys
 from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 
-from services.model.engines.engine import MissingWeights, UnknownAdapter
 from soliloquy.runtime.seeds import digest
 from soliloquy.v1.model_pb2 import Adapter, Completion, Delta, Finish, GenerateRequest, ModelInfo
+from soliloquy_services.model.engines.engine import MissingWeights, UnknownAdapter
 
 _WEIGHTS = "adapter_model.safetensors"
 

@@ -43,9 +43,9 @@ async def measure(
     rounds: int = 3,
 ) -> dict[str, Any]:
     from benchmarks.random_weights import make_adapter, make_base
-    from services.model.engines.chat import ChatBackend
-    from services.model.engines.settings import EngineSettings
-    from services.model.engines.transformers.engine import TransformersEngine
+    from soliloquy_services.model.engines.chat import ChatBackend
+    from soliloquy_services.model.engines.settings import EngineSettings
+    from soliloquy_services.model.engines.transformers.engine import TransformersEngine
 
     with tempfile.TemporaryDirectory() as folder:
         base = make_base(Path(folder) / "base", size, ends=False)

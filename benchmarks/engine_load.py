@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from soliloquy.v1.model_pb2 import GenerateRequest, Message, Sampling
 
 if TYPE_CHECKING:
-    from services.model.backend import ModelBackend
-    from services.model.engines.tokenizer import ChatTokenizer
-    from services.model.engines.vllm.engine import VllmEngine
+    from soliloquy_services.model.backend import ModelBackend
+    from soliloquy_services.model.engines.tokenizer import ChatTokenizer
+    from soliloquy_services.model.engines.vllm.engine import VllmEngine
 
 _PROMPT = "A block slides down an incline. What is its acceleration, and how do you know? "
 # Requests of each caller, one after the other, so that some begin while others end.

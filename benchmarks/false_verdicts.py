@@ -26,8 +26,6 @@ from benchmarks.known_truth import (
     untrue_verdicts,
 )
 from benchmarks.sandbox_load import running_pool
-from services.curriculum.handler import attempt_at, opening_event
-from services.executor.handler import JobExecutor
 from soliloquy.recipes.calls import calls_of_turns
 from soliloquy.recipes.recipe import Recipe, find
 from soliloquy.recipes.scaffold.scripted.phrases import book
@@ -35,6 +33,8 @@ from soliloquy.runs.assembly import conversation_handlers
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.events_pb2 import ConversationFinished
 from soliloquy.v1.runs_pb2 import Run
+from soliloquy_services.curriculum.handler import attempt_at, opening_event
+from soliloquy_services.executor.handler import JobExecutor
 
 _RECIPES = ("soliloquy", "scaffold", "mathdial")
 _TOGETHER = 16

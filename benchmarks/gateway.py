@@ -19,7 +19,6 @@ from rich.console import RenderableType
 from benchmarks import machine, processes
 from benchmarks.command import AS_JSON, Tell, rounds_option, show, spread, status_line, table
 from benchmarks.figures import judged, merged, quantile
-from services.gateway.settings import GatewaySettings
 from soliloquy.cli.parameters import free_address
 from soliloquy.runs.assignment import Assignment, GatewayAssignment
 from soliloquy.runs.supervision import Supervisor, worker_spec
@@ -31,6 +30,7 @@ from soliloquy.v1.events_pb2 import ConversationCollected
 from soliloquy.v1.gateway_pb2 import RunStatus, StartRunRequest, WatchRunRequest
 from soliloquy.v1.gateway_pb2_grpc import RunServiceStub
 from soliloquy.v1.runs_pb2 import Run, RunRequest
+from soliloquy_services.gateway.settings import GatewaySettings
 
 # Yields how many conversations a watcher has been told of.
 Watch = AsyncGenerator[int, None]

@@ -20,12 +20,12 @@ from benchmarks.echo import Echo
 from benchmarks.figures import judged, merged, quantile, spread
 from benchmarks.model_load import Call, CallLoad, after, answers, caller, channel, closed, echoes, healths
 from benchmarks.processes import replicas
-from services.model.backend import ModelBackend, final_completion
-from services.model.serving import deploy, serving
-from services.model.settings import ServingSettings
 from soliloquy.recipes.answers import Decision, Program
 from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.v1.model_pb2 import GenerateRequest, Message, Sampling
+from soliloquy_services.model.backend import ModelBackend, final_completion
+from soliloquy_services.model.serving import deploy, serving
+from soliloquy_services.model.settings import ServingSettings
 
 # Each figure of a round is measured for this long.
 SECONDS = 5.0
@@ -74,9 +74,9 @@ def measure(settings: ServingSettings, *, rounds: int, tell: Tell) -> dict[str, 
 
 
 def small_model(folder: Path) -> ModelBackend:
-    from services.model.engines.chat import ChatBackend
-    from services.model.engines.settings import EngineSettings
-    from services.model.engines.transformers.engine import TransformersEngine
+    from soliloquy_services.model.engines.chat import ChatBackend
+    from soliloquy_services.model.engines.settings import EngineSettings
+    from soliloquy_services.model.engines.transformers.engine import TransformersEngine
 
     settings = EngineSettings(model=folder, batch=SATURATING_CALLERS, cache_tokens=SATURATING_CALLERS * 2048)
     return ChatBackend(TransformersEngine(settings), settings)

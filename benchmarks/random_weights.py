@@ -39,7 +39,7 @@ def make_base(folder: Path, size: str = "tiny", seed: int = 0, *, ends: bool = T
     With `thinks` its template begins a thought, and the model ends it.
     """
     # The environment of vLLM alone lacks peft, which these import.
-    from services.model.engines.transformers.engine import placement
+    from soliloquy_services.model.engines.transformers.engine import placement
 
     shape = SIZES[size]
     tokenizer = _tokenizer(shape["vocab_size"], thinks=thinks)

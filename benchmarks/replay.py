@@ -12,10 +12,6 @@ from google.protobuf.message import Message
 from benchmarks.command import AS_JSON
 from benchmarks.sandbox_load import running_pool
 from benchmarks.soliloquies import conversations
-from services.curriculum.handler import attempt_at
-from services.executor.handler import JobExecutor
-from services.model.engines.replayed import ReplayedEngine
-from services.model.engines.scripted import ScriptedEngine
 from soliloquy.cli.tables import facts
 from soliloquy.cli.terminal import open_console
 from soliloquy.problems.book import ProblemBook, as_one_line
@@ -23,6 +19,10 @@ from soliloquy.recipes.soliloquy.recipe import RECIPE
 from soliloquy.runs.assembly import conversation_handlers
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.events_pb2 import ConversationFinished, ConversationStarted
+from soliloquy_services.curriculum.handler import attempt_at
+from soliloquy_services.executor.handler import JobExecutor
+from soliloquy_services.model.engines.replayed import ReplayedEngine
+from soliloquy_services.model.engines.scripted import ScriptedEngine
 
 _TOGETHER = 16
 

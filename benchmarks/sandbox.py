@@ -16,8 +16,8 @@ from benchmarks.processes import adopt_orphans, cpu_seconds_of_all
 from benchmarks.sandbox_jobs import Mix, WrongResult, mixes
 from benchmarks.sandbox_lifecycle import lifecycle
 from benchmarks.sandbox_load import Run, closed, in_pool, in_subprocess, paced, running_pool
-from services.executor.pool import SandboxPool
 from soliloquy.runtime.failure import Failure
+from soliloquy_services.executor.pool import SandboxPool
 
 ROUNDS = 3
 SECONDS = 10.0

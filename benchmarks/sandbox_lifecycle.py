@@ -14,8 +14,8 @@ from benchmarks.figures import spread
 from benchmarks.processes import pss_mib, sandbox_families
 from benchmarks.sandbox_jobs import WrongResult, endless, mixes
 from benchmarks.sandbox_load import in_pool, lane_of, running_pool
-from services.executor.pool import SandboxPool
 from soliloquy.v1.sandbox_pb2 import LANE_FORK, STATUS_SANDBOX_DIED, STATUS_TIMEOUT, Job, Limits, Status
+from soliloquy_services.executor.pool import SandboxPool
 
 _BOOTS = 5
 _KILLED_JOBS = 10

@@ -15,10 +15,10 @@ from typing import Any
 
 from benchmarks.figures import quantile
 from benchmarks.sandbox_jobs import Snippet, WrongResult
-from services.executor.pool import SandboxPool
-from services.executor.settings import SandboxSettings
 from soliloquy.runtime.values import lane_name
 from soliloquy.v1.sandbox_pb2 import Execution
+from soliloquy_services.executor.pool import SandboxPool
+from soliloquy_services.executor.settings import SandboxSettings
 
 # Runs a snippet and checks its values.
 Run = Callable[[Snippet], Awaitable[None]]

@@ -11,18 +11,18 @@ import yaml
 from torch.nn.utils.rnn import pad_sequence
 
 from benchmarks.command import Tell
-from training.data import Prepared, prepare
-from training.folder import Job
-from training.loop import Loop
-from training.model import build
-from training.report import peak_memory_mib
-from training.samples import samples
-from training.settings import TrainingSettings
-from training.source import conversations
-from training.step_log import StepLog, steps
-from training.templating import Template
-from training.train import check, train
-from training.world import World
+from soliloquy_training.data import Prepared, prepare
+from soliloquy_training.folder import Job
+from soliloquy_training.loop import Loop
+from soliloquy_training.model import build
+from soliloquy_training.report import peak_memory_mib
+from soliloquy_training.samples import samples
+from soliloquy_training.settings import TrainingSettings
+from soliloquy_training.source import conversations
+from soliloquy_training.step_log import StepLog, steps
+from soliloquy_training.templating import Template
+from soliloquy_training.train import check, train
+from soliloquy_training.world import World
 
 SETTINGS = TrainingSettings(
     sequence_length=3072, batch=2, max_steps=6, validation_share=0.05, validate_every=6, checkpoint_every=6
@@ -80,8 +80,8 @@ def job(base: Path, data: str, folder: Path) -> dict[str, float]:
 
 def workers_jobs(base: Path, data: str, folder: Path, workers: int) -> dict[str, Any]:
     """Measures the same job on torchrun and on Ray, including the start and the end of their workers."""
-    from training.launch import run_in_workers
-    from training.ray import run_on_ray
+    from soliloquy_training.launch import run_in_workers
+    from soliloquy_training.ray import run_on_ray
 
     config = folder / "config.yaml"
     config.write_text(yaml.safe_dump(SETTINGS.model_dump(exclude_unset=True)), "utf-8")

@@ -10,7 +10,6 @@ import click
 
 from benchmarks.command import AS_JSON
 from benchmarks.labelled import LISTED, Readings, cases, report, total
-from services.model.engines.scripted import ScriptedEngine
 from soliloquy.problems.commission_source import CommissionSource
 from soliloquy.problems.sources import problem_source
 from soliloquy.programs.tracing import structure_of, trace_solution
@@ -23,6 +22,7 @@ from soliloquy.recipes.mathwell.criteria.verdicts import WordProblem
 from soliloquy.recipes.mathwell.criteria.words import stems
 from soliloquy.runtime.ask import Ask
 from soliloquy.truth.numbers import numbers_in
+from soliloquy_services.model.engines.scripted import ScriptedEngine
 
 GRADES = (2, 3, 4, 5, 6)
 TOPICS = 25

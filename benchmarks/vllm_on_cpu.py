@@ -29,11 +29,11 @@ _ROUNDS = 15
 async def measure(base: Path) -> dict[str, Any]:
     from benchmarks.engine_load import Load, through_chat, through_vllm
     from benchmarks.gpu.engines import rates_of
-    from services.model.engines.chat import ChatBackend
-    from services.model.engines.settings import EngineSettings
-    from services.model.engines.tokenizer import ChatTokenizer
-    from services.model.engines.vllm.engine import VllmEngine
-    from services.model.engines.vllm.settings import VllmSettings
+    from soliloquy_services.model.engines.chat import ChatBackend
+    from soliloquy_services.model.engines.settings import EngineSettings
+    from soliloquy_services.model.engines.tokenizer import ChatTokenizer
+    from soliloquy_services.model.engines.vllm.engine import VllmEngine
+    from soliloquy_services.model.engines.vllm.settings import VllmSettings
 
     # On a CPU vLLM ends on a seeded prompt that it computes in parts.
     alone = VllmSettings(

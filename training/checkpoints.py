@@ -15,8 +15,8 @@ from torch.distributed.checkpoint.state_dict import (
     set_optimizer_state_dict,
 )
 
-from training.state import complete
-from training.world import World
+from soliloquy_training.state import complete
+from soliloquy_training.world import World
 
 KEPT = 2
 _WHOLE = StateDictOptions(full_state_dict=True, cpu_offload=True, ignore_frozen_params=True, strict=False)

@@ -14,13 +14,13 @@ from soliloquy.recipes.recipe import TrainingMessage
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.retry import Refused
 from soliloquy.runtime.seeds import seed
-from training.encoder_decoder import PairBatch, PairTemplate, pair_batch
-from training.packing import Row, row
-from training.samples import Sample, samples
-from training.settings import TrainingSettings
-from training.source import conversations
-from training.state import complete
-from training.templating import MarkedTokens, Template
+from soliloquy_training.encoder_decoder import PairBatch, PairTemplate, pair_batch
+from soliloquy_training.packing import Row, row
+from soliloquy_training.samples import Sample, samples
+from soliloquy_training.settings import TrainingSettings
+from soliloquy_training.source import conversations
+from soliloquy_training.state import complete
+from soliloquy_training.templating import MarkedTokens, Template
 
 Length = Callable[[Sample], int]
 

@@ -11,8 +11,8 @@ from torch.nn.utils.rnn import pad_sequence
 from soliloquy.recipes.recipe import TrainingMessage
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.weights import encoder_decoder_text, is_encoder_decoder, positions
-from training.settings import TrainingSettings
-from training.templating import MarkedTokens, Template, load_tokenizer
+from soliloquy_training.settings import TrainingSettings
+from soliloquy_training.templating import MarkedTokens, Template, load_tokenizer
 
 # The label of a position that is not learned.
 _PADDED = -100

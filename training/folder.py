@@ -9,9 +9,9 @@ from typing import Any
 
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.weights import ADAPTER_WEIGHTS, base_digest, digest_of, flaw_of_base, lora_ranks, named_base
-from training import state
-from training.settings import Diverged, TrainingSettings
-from training.source import digest_of as data_digest
+from soliloquy_training import state
+from soliloquy_training.settings import Diverged, TrainingSettings
+from soliloquy_training.source import digest_of as data_digest
 
 REPORT = "report.json"
 # The output of a training's workers, or how they failed.

@@ -29,7 +29,7 @@ from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
 from soliloquy.v1.events_pb2 import ConversationFinished
 from soliloquy.v1.runs_pb2 import Run
-from training.source import conversations, opened
+from soliloquy_training.source import conversations, opened
 
 FINISHED = TOPIC_OF[ConversationFinished].name
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from soliloquy.runtime.failure import Failure
-from training.folder import WORKERS_LOG, Job, TrainingFolder
+from soliloquy_training.folder import WORKERS_LOG, Job, TrainingFolder
 
 # Restarts resume from the newest checkpoint.
 RESTARTS = 3
@@ -44,7 +44,7 @@ def _command(job: Job, config: Path, workers: int) -> list[str]:
     if job.adapter:
         named["adapter"] = job.adapter
     options = [part for name, value in named.items() for part in (f"--{name}", str(value))]
-    return [*launcher, "-m", "training.train", *options]
+    return [*launcher, "-m", "soliloquy_training.train", *options]
 
 
 def _die_with_parent() -> None:

@@ -10,15 +10,15 @@ from torch._dynamo import mark_dynamic
 from torch.nn.functional import cross_entropy
 
 from soliloquy.runtime.seeds import seed
-from training.checkpoints import Checkpoints, Progress
-from training.data import Prepared
-from training.encoder_decoder import PairBatch, summed_loss
-from training.model import is_compiled, precision
-from training.packing import Row, padded
-from training.schedule import Schedule, Sequences, worker_rows
-from training.settings import Diverged, TrainingSettings
-from training.step_log import Step, StepLog
-from training.world import World
+from soliloquy_training.checkpoints import Checkpoints, Progress
+from soliloquy_training.data import Prepared
+from soliloquy_training.encoder_decoder import PairBatch, summed_loss
+from soliloquy_training.model import is_compiled, precision
+from soliloquy_training.packing import Row, padded
+from soliloquy_training.schedule import Schedule, Sequences, worker_rows
+from soliloquy_training.settings import Diverged, TrainingSettings
+from soliloquy_training.step_log import Step, StepLog
+from soliloquy_training.world import World
 
 
 class Loop:

@@ -17,9 +17,9 @@ from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, BitsAndByt
 
 from soliloquy.runtime.failure import Failure, one_line
 from soliloquy.runtime.weights import FOLDER_ONLY, is_encoder_decoder
-from training import attention, encoder_decoder
-from training.settings import TrainingSettings
-from training.world import World
+from soliloquy_training import attention, encoder_decoder
+from soliloquy_training.settings import TrainingSettings
+from soliloquy_training.world import World
 
 # peft reads what transformers has renamed.
 warnings.filterwarnings("ignore", "`is_gradient_checkpointing` is deprecated", FutureWarning)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from soliloquy.runtime.failure import Failure, one_line
-from training.folder import WORKERS_LOG, Job, TrainingFolder
+from soliloquy_training.folder import WORKERS_LOG, Job, TrainingFolder
 
 # Restarts of all workers when one is lost.
 RESTARTS = 3
@@ -84,7 +84,7 @@ def _of_any_folder(job: Job) -> Job:
 
 def _work(config: dict[str, Any]) -> None:
     """Runs in each worker; a failure that another worker has noted ends a restart at once."""
-    from training.train import train
+    from soliloquy_training.train import train
 
     job: Job = config["job"]
     if not TrainingFolder(job).failure():

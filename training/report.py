@@ -11,9 +11,9 @@ from peft import get_peft_model_state_dict
 from safetensors.torch import save_file
 
 from soliloquy.runtime.weights import ADAPTER_WEIGHTS, CARD, digest_of
-from training.checkpoints import Progress
-from training.folder import Job
-from training.state import complete
+from soliloquy_training.checkpoints import Progress
+from soliloquy_training.folder import Job
+from soliloquy_training.state import complete
 
 ADAPTER, MODEL = "adapter", "model"
 

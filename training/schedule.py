@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.seeds import draw
-from training.data import Prepared
-from training.packing import pack
-from training.settings import TrainingSettings
+from soliloquy_training.data import Prepared
+from soliloquy_training.packing import pack
+from soliloquy_training.settings import TrainingSettings
 
 Sequences = list[list[int]]
 

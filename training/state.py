@@ -18,7 +18,7 @@ from soliloquy.dataset.storage import Storage
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.foreign import refuse_foreign
 from soliloquy.runtime.regular_file import read_json
-from training.evaluation.report import table
+from soliloquy_training.evaluation.report import table
 
 TABLE = "rounds.md"
 PLAN, OUTCOME = "plan", "outcome"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from soliloquy.runtime.instruments import counter, gauge
-from training.state import complete, writing
+from soliloquy_training.state import complete, writing
 
 STEP = gauge("soliloquy_training_step")
 STEPS = gauge("soliloquy_training_steps")
@@ -52,7 +52,7 @@ class StepLog:
     def begin(self, step: int) -> None:
         """Discards the records of later steps, since the training resumes after this one."""
         # Imported here, because readers of steps need not wait for it.
-        from training.curves import Curves, WholeWrites
+        from soliloquy_training.curves import Curves, WholeWrites
 
         lines = [line for line in _lines(self._metrics) if json.loads(line)["step"] <= step]
         with complete(self._metrics) as unfinished:

@@ -1,6 +1,6 @@
 """Runs one training from its job to its adapter, alone or in each of several processes of torchrun or Ray.
 
-torchrun --nproc-per-node 2 -m training.train --config FILE --base DIR --data DIR --name NAME
+torchrun --nproc-per-node 2 -m soliloquy_training.train --config FILE --base DIR --data DIR --name NAME
 """
 
 import argparse
@@ -10,18 +10,18 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from soliloquy.runtime.failure import Failure
-from training.checkpoints import weights
-from training.data import Prepared, prepare
-from training.encoder_decoder import template
-from training.folder import REPORT, Job, TrainingFolder
-from training.loop import Loop
-from training.model import build, check_base, check_hardware
-from training.report import report, save
-from training.schedule import check_batch
-from training.settings import read_settings
-from training.state import write_json
-from training.step_log import StepLog, steps
-from training.world import world
+from soliloquy_training.checkpoints import weights
+from soliloquy_training.data import Prepared, prepare
+from soliloquy_training.encoder_decoder import template
+from soliloquy_training.folder import REPORT, Job, TrainingFolder
+from soliloquy_training.loop import Loop
+from soliloquy_training.model import build, check_base, check_hardware
+from soliloquy_training.report import report, save
+from soliloquy_training.schedule import check_batch
+from soliloquy_training.settings import read_settings
+from soliloquy_training.state import write_json
+from soliloquy_training.step_log import StepLog, steps
+from soliloquy_training.world import world
 
 
 def check(job: Job, workers: int, report_read: Callable[[int], None] = lambda _: None) -> None:
@@ -69,7 +69,7 @@ def train(job: Job) -> None:
 
 def main() -> None:
     """The entry point of torchrun's processes."""
-    parser = argparse.ArgumentParser(prog="training.train", description=__doc__)
+    parser = argparse.ArgumentParser(prog="soliloquy_training.train", description=__doc__)
     for name in ("config", "base", "data", "name"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--out", default="trained")

@@ -11,10 +11,10 @@ from benchmarks import machine
 from benchmarks.engine_load import Answered, Ask, Load, answered_by, through_chat, through_vllm
 from benchmarks.figures import spread
 from benchmarks.random_weights import make_adapter
-from services.model.engines.chat import ChatBackend
-from services.model.engines.settings import EngineSettings
-from services.model.engines.tokenizer import ChatTokenizer
 from soliloquy.v1.model_pb2 import Adapter
+from soliloquy_services.model.engines.chat import ChatBackend
+from soliloquy_services.model.engines.settings import EngineSettings
+from soliloquy_services.model.engines.tokenizer import ChatTokenizer
 
 _CALLERS = (1, 32, 128, 256)
 _ROUNDS = 2
@@ -55,10 +55,10 @@ async def measure(
 
 def _engine(name: str, settings: EngineSettings) -> Any:
     if name == "vllm":
-        from services.model.engines.vllm.engine import VllmEngine
+        from soliloquy_services.model.engines.vllm.engine import VllmEngine
 
         return VllmEngine(settings)
-    from services.model.engines.transformers.engine import TransformersEngine
+    from soliloquy_services.model.engines.transformers.engine import TransformersEngine
 
     return TransformersEngine(settings)
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, TypeAdapter
 
-from training.settings import TrainingSettings
+from soliloquy_training.settings import TrainingSettings
 
 
 class Step(BaseModel, frozen=True, extra="forbid"):

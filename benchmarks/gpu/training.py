@@ -10,14 +10,14 @@ from typing import Any
 import torch
 
 from benchmarks import machine
-from training.data import Prepared, prepare
-from training.loop import Loop
-from training.model import build
-from training.report import peak_memory_mib
-from training.settings import TrainingSettings
-from training.step_log import StepLog
-from training.templating import Template
-from training.world import world
+from soliloquy_training.data import Prepared, prepare
+from soliloquy_training.loop import Loop
+from soliloquy_training.model import build
+from soliloquy_training.report import peak_memory_mib
+from soliloquy_training.settings import TrainingSettings
+from soliloquy_training.step_log import StepLog
+from soliloquy_training.templating import Template
+from soliloquy_training.world import world
 
 # The makers' figures for dense bf16, in TFLOP/s.
 _PEAKS = {"H100": 989.0, "H200": 989.0, "A100": 312.0, "L40S": 362.0}

@@ -46,7 +46,7 @@ def begin(folder: Path, data: Path, shape: dict[str, Any], *, seed: int) -> None
     from soliloquy.dataset.reading import Dataset
     from soliloquy.recipes.packages import DEFAULT
     from soliloquy.recipes.packages import folder as recipe_folder
-    from training.source import conversations
+    from soliloquy_training.source import conversations
 
     recipe = Dataset(data).manifest["run"].get("recipe", DEFAULT)
     parameters = make_base(folder, conversations(str(data)), recipe_folder(recipe) / "prompts", shape, seed=seed)

@@ -2,7 +2,6 @@
 
 from functools import partial
 
-from services.codegen.handler import ProgramCache, write, write_programs
 from soliloquy.runtime.handling import MODEL_BOUND, Service
 from soliloquy.runtime.model import Model, ReserveOf, no_reserve
 from soliloquy.v1.events_pb2 import (
@@ -13,6 +12,7 @@ from soliloquy.v1.events_pb2 import (
     ProgramsNeeded,
     ProgramsWritten,
 )
+from soliloquy_services.codegen.handler import ProgramCache, write, write_programs
 
 # Problems whose independent programs are remembered.
 _REMEMBERED = 2048

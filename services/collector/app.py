@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from functools import partial
 
-from services.collector.handler import Store, collect
 from soliloquy.runtime.handling import Service
 from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished, RunChanged
+from soliloquy_services.collector.handler import Store, collect
 
 
 def service(store: Store, run_changed: Callable[[RunChanged], None] | None = None) -> Service:

@@ -5,7 +5,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from services.collector.journal import Journal
 from soliloquy.dataset.layout import ShardLimits
 from soliloquy.dataset.manifest import MANIFEST, versions, write_manifest
 from soliloquy.dataset.prompts import write_prompts
@@ -13,6 +12,7 @@ from soliloquy.dataset.rows import rows
 from soliloquy.dataset.shards import GROUP_ROWS, DatasetWriter, remove_leftovers
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
+from soliloquy_services.collector.journal import Journal
 
 Costs = Callable[[dict[str, Any]], dict[str, float | None]]
 

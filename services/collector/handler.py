@@ -3,7 +3,6 @@
 from collections.abc import Iterable, MutableMapping
 from typing import Protocol
 
-from services.collector.metrics import count
 from soliloquy.dataset.manifest import UnreadableManifest
 from soliloquy.recipes.calls import calls_of, calls_of_turns
 from soliloquy.recipes.check_report import CheckedConversation, located_faults
@@ -18,6 +17,7 @@ from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, Summary, Toke
 from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished
 from soliloquy.v1.sandbox_pb2 import Status
+from soliloquy_services.collector.metrics import count
 
 QUESTION_CHARACTERS = 160
 

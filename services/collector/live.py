@@ -10,8 +10,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from services.collector.journal import collected_now
-from services.collector.segment import Segment, Topics, merge
 from soliloquy.dataset.ids import IdSet
 from soliloquy.dataset.layout import ACCEPTED, KINDS, REJECTED, ShardLimits
 from soliloquy.dataset.manifest import Shard, read_manifest, shards_of, versions, write_manifest
@@ -26,6 +24,8 @@ from soliloquy.runtime.traces import spans
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected, Origin
 from soliloquy.v1.runs_pb2 import Run
+from soliloquy_services.collector.journal import collected_now
+from soliloquy_services.collector.segment import Segment, Topics, merge
 
 
 class DamagedShard(OSError):

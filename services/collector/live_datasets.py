@@ -6,8 +6,6 @@ from collections import Counter, OrderedDict
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
-from services.collector.metrics import BLOCKED
-from services.collector.settings import LiveSettings
 from soliloquy.dataset.layout import WORKING
 from soliloquy.dataset.lock import write_lock
 from soliloquy.dataset.storage import Storage
@@ -17,9 +15,11 @@ from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import RunChanged
 from soliloquy.v1.runs_pb2 import Run, RunState
+from soliloquy_services.collector.metrics import BLOCKED
+from soliloquy_services.collector.settings import LiveSettings
 
 if TYPE_CHECKING:
-    from services.collector.live import LiveDataset
+    from soliloquy_services.collector.live import LiveDataset
 
 # The most datasets kept open; the least recently used is closed first.
 OPEN_DATASETS = 64
@@ -98,7 +98,7 @@ class LiveDatasets:
                     place = Storage(f"{settings.store or settings.data}/{growing}")
                     working = settings.data / growing / WORKING
                     # Imported here so that a start without conversations does not load Arrow.
-                    from services.collector.live import LiveDataset
+                    from soliloquy_services.collector.live import LiveDataset
 
                     self._open[growing] = await asyncio.to_thread(LiveDataset, place, working, run, settings.limits)
         self._open.move_to_end(growing)

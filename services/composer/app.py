@@ -2,11 +2,11 @@
 
 from functools import partial
 
-from services.composer.handler import reply
 from soliloquy.recipes.judges import Judges
 from soliloquy.runtime.handling import MODEL_BOUND, Service
 from soliloquy.runtime.model import Model, ReserveOf, no_reserve
 from soliloquy.v1.events_pb2 import CalculationNeeded, ConversationFinished, ReplyNeeded, StudentRejected, TutorReplied
+from soliloquy_services.composer.handler import reply
 
 
 def service(model: Model, judges: Judges, reserve: ReserveOf = no_reserve) -> Service:

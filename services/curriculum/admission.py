@@ -4,12 +4,12 @@ import asyncio
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from services.curriculum.stretches import Stretches
 from soliloquy.runtime.events import run_key
 from soliloquy.runtime.handling import NotYet
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.events_pb2 import RunStanding
 from soliloquy.v1.runs_pb2 import Run
+from soliloquy_services.curriculum.stretches import Stretches
 
 
 @dataclass

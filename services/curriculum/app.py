@@ -2,8 +2,6 @@
 
 from functools import partial
 
-from services.curriculum.admission import Admission
-from services.curriculum.handler import cancel, follow_up, start
 from soliloquy.runtime.handling import Service
 from soliloquy.runtime.instruments import gauge
 from soliloquy.v1.events_pb2 import (
@@ -15,6 +13,8 @@ from soliloquy.v1.events_pb2 import (
     RunCancelled,
     RunStanding,
 )
+from soliloquy_services.curriculum.admission import Admission
+from soliloquy_services.curriculum.handler import cancel, follow_up, start
 
 UNDER_WAY = gauge("soliloquy_conversations_under_way")
 LIMIT = gauge("soliloquy_admission_limit")

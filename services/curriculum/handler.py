@@ -1,6 +1,5 @@
 """Starts conversations for submitted problems, as many at a time as the run allows."""
 
-from services.curriculum.admission import Admission
 from soliloquy.runtime.events import AnyOutcome, emit
 from soliloquy.runtime.instruments import counter
 from soliloquy.runtime.seeds import digest
@@ -15,6 +14,7 @@ from soliloquy.v1.events_pb2 import (
     RunCancelled,
 )
 from soliloquy.v1.runs_pb2 import Run
+from soliloquy_services.curriculum.admission import Admission
 
 STARTED = counter("soliloquy_conversations_started_total")
 

@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import Context
 from typing import Any, TypeVar
 
-from services.executor.gvisor.runsc import SandboxUnavailable
-from services.executor.sandbox import WarmSandbox
-from services.executor.slot import SandboxSlot
 from soliloquy.runtime.retry import Transient
+from soliloquy_services.executor.gvisor.runsc import SandboxUnavailable
+from soliloquy_services.executor.sandbox import WarmSandbox
+from soliloquy_services.executor.slot import SandboxSlot
 
 _log = logging.getLogger(__name__)
 

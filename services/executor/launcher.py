@@ -11,19 +11,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from platform import machine
 
-from services.executor import metrics
-from services.executor.guest.vet import VetResult
-from services.executor.gvisor import bundle, cgroups, container, folder, runsc
-from services.executor.gvisor.cgroups import Cgroup, NoCgroups
-from services.executor.gvisor.container import ContainerSpec
-from services.executor.gvisor.folder import PrivateFolder
-from services.executor.gvisor.runsc import PLATFORMS, Runsc, RunscFailed, SandboxUnavailable
-from services.executor.policy import CGROUP, DENIED, MATH, guest_policy
-from services.executor.reports import InvalidReport
-from services.executor.sandbox import SandboxDied, WarmSandbox
-from services.executor.settings import SandboxSettings
-from services.executor.submission import Submission
 from soliloquy.v1.sandbox_pb2 import STATUS_OK
+from soliloquy_services.executor import metrics
+from soliloquy_services.executor.guest.vet import VetResult
+from soliloquy_services.executor.gvisor import bundle, cgroups, container, folder, runsc
+from soliloquy_services.executor.gvisor.cgroups import Cgroup, NoCgroups
+from soliloquy_services.executor.gvisor.container import ContainerSpec
+from soliloquy_services.executor.gvisor.folder import PrivateFolder
+from soliloquy_services.executor.gvisor.runsc import PLATFORMS, Runsc, RunscFailed, SandboxUnavailable
+from soliloquy_services.executor.policy import CGROUP, DENIED, MATH, guest_policy
+from soliloquy_services.executor.reports import InvalidReport
+from soliloquy_services.executor.sandbox import SandboxDied, WarmSandbox
+from soliloquy_services.executor.settings import SandboxSettings
+from soliloquy_services.executor.submission import Submission
 
 _log = logging.getLogger(__name__)
 

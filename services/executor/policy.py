@@ -6,8 +6,8 @@ import platform
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from services.executor.settings import SandboxSettings
 from soliloquy.runtime.beside import table_beside
+from soliloquy_services.executor.settings import SandboxSettings
 
 _POLICY = table_beside(__file__, "policy.toml")
 

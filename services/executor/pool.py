@@ -7,18 +7,18 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Self
 
-from services.executor import metrics
-from services.executor.guest.vet import VetResult
-from services.executor.gvisor.runsc import SandboxUnavailable
-from services.executor.lane import Busy, SandboxLane, ShieldedTasks
-from services.executor.launcher import SandboxLauncher, open_launcher
-from services.executor.policy import KINDS, MATH, kind_for
-from services.executor.sandbox import SandboxDied, WarmSandbox
-from services.executor.settings import SandboxSettings
-from services.executor.single_use import SingleUsePool
-from services.executor.submission import LimitExceeded, Submission
 from soliloquy.runtime.traces import spans
 from soliloquy.v1.sandbox_pb2 import LANE_SINGLE_USE, STATUS_SANDBOX_DIED, Execution, Job
+from soliloquy_services.executor import metrics
+from soliloquy_services.executor.guest.vet import VetResult
+from soliloquy_services.executor.gvisor.runsc import SandboxUnavailable
+from soliloquy_services.executor.lane import Busy, SandboxLane, ShieldedTasks
+from soliloquy_services.executor.launcher import SandboxLauncher, open_launcher
+from soliloquy_services.executor.policy import KINDS, MATH, kind_for
+from soliloquy_services.executor.sandbox import SandboxDied, WarmSandbox
+from soliloquy_services.executor.settings import SandboxSettings
+from soliloquy_services.executor.single_use import SingleUsePool
+from soliloquy_services.executor.submission import LimitExceeded, Submission
 
 _log = logging.getLogger(__name__)
 

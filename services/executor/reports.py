@@ -8,13 +8,13 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from services.executor.guest.verdicts import Verdict
-from services.executor.guest.vet import VetResult
-from services.executor.guest.wire import DIED, ENDED, FLOODED, REFUSED, REPORT, TIMED_OUT
-from services.executor.policy import LIMITS
 from soliloquy.runtime.code import identifier
 from soliloquy.v1 import sandbox_pb2
 from soliloquy.v1.sandbox_pb2 import Complex, Entries, Entry, Execution, Items, NamedValue, Value
+from soliloquy_services.executor.guest.verdicts import Verdict
+from soliloquy_services.executor.guest.vet import VetResult
+from soliloquy_services.executor.guest.wire import DIED, ENDED, FLOODED, REFUSED, REPORT, TIMED_OUT
+from soliloquy_services.executor.policy import LIMITS
 
 _ENDS = (ENDED, TIMED_OUT, FLOODED, REFUSED, DIED)
 _INTEGER = re.compile(r"-?[0-9]+")

@@ -5,14 +5,14 @@ import contextlib
 import itertools
 import json
 
-from services.executor import reports
-from services.executor.guest import wire
-from services.executor.guest.vet import VetResult
-from services.executor.gvisor.container import Container
-from services.executor.policy import MAX_REPORT_BYTES
-from services.executor.reports import JobReport
-from services.executor.submission import Submission
 from soliloquy.v1.sandbox_pb2 import LANE_FAST, LANE_FORK, Execution, Lane
+from soliloquy_services.executor import reports
+from soliloquy_services.executor.guest import wire
+from soliloquy_services.executor.guest.vet import VetResult
+from soliloquy_services.executor.gvisor.container import Container
+from soliloquy_services.executor.policy import MAX_REPORT_BYTES
+from soliloquy_services.executor.reports import JobReport
+from soliloquy_services.executor.submission import Submission
 
 # How long past its wall limit a job's report may take before the sandbox counts as dead.
 _WATCHDOG_SECONDS = 1.0

@@ -10,18 +10,18 @@ from collections.abc import AsyncIterator, Iterator
 
 import grpc
 
-from services.executor.gvisor.runsc import SandboxUnavailable
-from services.executor.lane import Busy
-from services.executor.policy import LIMITS
-from services.executor.pool import SandboxPool
-from services.executor.settings import SandboxSettings
-from services.executor.submission import LimitExceeded
 from soliloquy.runtime.grpc_server import GrpcServer
 from soliloquy.runtime.tls import ServerTls
 from soliloquy.runtime.traces import spans
 from soliloquy.v1 import sandbox_pb2
 from soliloquy.v1.sandbox_pb2 import ExecuteRequest, ExecuteResponse, Execution, Job
 from soliloquy.v1.sandbox_pb2_grpc import SandboxServiceServicer, add_SandboxServiceServicer_to_server
+from soliloquy_services.executor.gvisor.runsc import SandboxUnavailable
+from soliloquy_services.executor.lane import Busy
+from soliloquy_services.executor.policy import LIMITS
+from soliloquy_services.executor.pool import SandboxPool
+from soliloquy_services.executor.settings import SandboxSettings
+from soliloquy_services.executor.submission import LimitExceeded
 
 _log = logging.getLogger(__name__)
 

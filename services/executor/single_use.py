@@ -6,10 +6,10 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from services.executor.gvisor.runsc import SandboxUnavailable
-from services.executor.lane import Busy, ShieldedTasks
-from services.executor.policy import MATH
-from services.executor.sandbox import WarmSandbox
+from soliloquy_services.executor.gvisor.runsc import SandboxUnavailable
+from soliloquy_services.executor.lane import Busy, ShieldedTasks
+from soliloquy_services.executor.policy import MATH
+from soliloquy_services.executor.sandbox import WarmSandbox
 
 _log = logging.getLogger(__name__)
 

@@ -4,8 +4,8 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from services.executor.gvisor.runsc import SandboxUnavailable
-from services.executor.sandbox import WarmSandbox
+from soliloquy_services.executor.gvisor.runsc import SandboxUnavailable
+from soliloquy_services.executor.sandbox import WarmSandbox
 
 _log = logging.getLogger(__name__)
 

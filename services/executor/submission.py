@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Self, TypeVar
 
-from services.executor.policy import LIMITS
-from services.executor.settings import SandboxSettings
 from soliloquy.runtime.code import identifier, names, unfenced
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, Execution, Job
+from soliloquy_services.executor.policy import LIMITS
+from soliloquy_services.executor.settings import SandboxSettings
 
 _LEAST_WALL_SECONDS = 0.001
 

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from services.gateway.refusals import Code, Refusal
 from soliloquy.runtime.transports.port import Unanswered
+from soliloquy_services.gateway.refusals import Code, Refusal
 
 # A start may read a large file of problems.
 ANSWER_SECONDS = 30.0

@@ -7,18 +7,18 @@ from functools import partial
 
 from starlette.types import ASGIApp
 
-from services.gateway.access.access import Access
-from services.gateway.access.connections import ConnectionWatch
-from services.gateway.access.loopback import check_closed
-from services.gateway.access.tokens import TokenFile
-from services.gateway.grpc_server import server
-from services.gateway.http.application import application
-from services.gateway.http.connection import Protocol
-from services.gateway.http.routes import HttpRoute
-from services.gateway.service import Gateway
-from services.gateway.settings import GatewaySettings
 from soliloquy.runtime.http_server import http_server
 from soliloquy.runtime.tls import ServerTls
+from soliloquy_services.gateway.access.access import Access
+from soliloquy_services.gateway.access.connections import ConnectionWatch
+from soliloquy_services.gateway.access.loopback import check_closed
+from soliloquy_services.gateway.access.tokens import TokenFile
+from soliloquy_services.gateway.grpc_server import server
+from soliloquy_services.gateway.http.application import application
+from soliloquy_services.gateway.http.connection import Protocol
+from soliloquy_services.gateway.http.routes import HttpRoute
+from soliloquy_services.gateway.service import Gateway
+from soliloquy_services.gateway.settings import GatewaySettings
 
 IDLE_SECONDS = 30
 # asyncio accepts as many connections before it serves those that are there.

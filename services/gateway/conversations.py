@@ -3,14 +3,14 @@
 import asyncio
 from contextlib import aclosing
 
-from services.gateway.index import Entry
-from services.gateway.refusals import Code, Refusal
 from soliloquy.runtime.reading import messages
 from soliloquy.runtime.topics import TOPIC_OF
 from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import ConversationFinished
+from soliloquy_services.gateway.index import Entry
+from soliloquy_services.gateway.refusals import Code, Refusal
 
 
 async def read_conversation(entry: Entry, transport: Transport, datasets: str | None) -> Conversation:

@@ -5,10 +5,10 @@ import time
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from services.gateway.runs import KnownRun
 from soliloquy.dataset.layout import ACCEPTED, REJECTED
 from soliloquy.dataset.manifest import UnreadableManifest, read_manifest, shards_of
 from soliloquy.dataset.storage import Storage
+from soliloquy_services.gateway.runs import KnownRun
 
 # The pause between two looks at the dataset of one run, which doubles while conversations are missing.
 FIRST_PAUSE_SECONDS = 1.0

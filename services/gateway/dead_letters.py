@@ -6,7 +6,6 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from services.gateway.paging import LARGEST_SIZE, page
 from soliloquy.runtime import dead_letters
 from soliloquy.runtime.events import (
     ConversationEvent,
@@ -28,6 +27,7 @@ from soliloquy.v1.gateway_pb2 import (
     ListDeadLettersRequest,
     ListDeadLettersResponse,
 )
+from soliloquy_services.gateway.paging import LARGEST_SIZE, page
 
 # The most letters that one call replays.
 MOST_REPLAYED = 500

@@ -1,16 +1,16 @@
 """Says what a run would take, before it is started."""
 
-from services.gateway.conversations import read_conversation
-from services.gateway.index import Index
-from services.gateway.planning import BadRequest, FormerRun, NothingToTell, Planning
-from services.gateway.refusals import Code, Refusal
-from services.gateway.runs import KnownRun, RunTable
-from services.gateway.settings import GatewaySettings
-from services.gateway.validation import validated
 from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.gateway_pb2 import FinishedConversation, RunForecast, StartRunRequest
 from soliloquy.v1.runs_pb2 import RunRequest, RunState
+from soliloquy_services.gateway.conversations import read_conversation
+from soliloquy_services.gateway.index import Index
+from soliloquy_services.gateway.planning import BadRequest, FormerRun, NothingToTell, Planning
+from soliloquy_services.gateway.refusals import Code, Refusal
+from soliloquy_services.gateway.runs import KnownRun, RunTable
+from soliloquy_services.gateway.settings import GatewaySettings
+from soliloquy_services.gateway.validation import validated
 
 # Fewer accepted conversations than a pilot of `generate --dry-run` tell little; more problems change nothing.
 LEAST_ACCEPTED = 10

@@ -15,14 +15,14 @@ from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 from grpc_health.v1 import health
 
-from services.gateway.access.access import Access, Credentials, bearer, target_of
-from services.gateway.access.connections import peer_at
-from services.gateway.access.rate import REFUSAL_SECONDS
-from services.gateway.refusals import Code, Refusal
-from services.gateway.service import Gateway
-from services.gateway.watching import Skipped
 from soliloquy.runtime.grpc_server import GrpcServer
 from soliloquy.v1 import gateway_pb2
+from soliloquy_services.gateway.access.access import Access, Credentials, bearer, target_of
+from soliloquy_services.gateway.access.connections import peer_at
+from soliloquy_services.gateway.access.rate import REFUSAL_SECONDS
+from soliloquy_services.gateway.refusals import Code, Refusal
+from soliloquy_services.gateway.service import Gateway
+from soliloquy_services.gateway.watching import Skipped
 
 SERVICE = gateway_pb2.DESCRIPTOR.services_by_name["RunService"]
 MOST_REQUEST_BYTES = 64 * 1024

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from services.gateway.paging import bad_page_token, checked_size
-from services.gateway.runs import broken_rules, is_given_up
 from soliloquy.runtime.events import run_key
 from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import ConversationCollected
@@ -18,6 +16,8 @@ from soliloquy.v1.gateway_pb2 import (
     ListConversationsResponse,
     Verdict,
 )
+from soliloquy_services.gateway.paging import bad_page_token, checked_size
+from soliloquy_services.gateway.runs import broken_rules, is_given_up
 
 _SCHEMA = Path(__file__).with_name("finished.sql").read_text("utf-8")
 # In pages of 4 KiB; further pages go to a private temporary file.

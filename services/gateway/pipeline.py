@@ -3,10 +3,10 @@
 import asyncio
 import time
 
-from services.gateway.dead_letters import DeadLetters
 from soliloquy.runtime.topics import origin
 from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.gateway_pb2 import Pipeline, Stage
+from soliloquy_services.gateway.dead_letters import DeadLetters
 
 # How old a snapshot of the pipeline may be.
 FRESH_SECONDS = 1.0

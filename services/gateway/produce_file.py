@@ -1,6 +1,6 @@
 """Writes a report or an export of a dataset to a file, in a process of its own: it takes seconds of a processor.
 
-usage: python -m services.gateway.produce_file DATASET report|FORMAT OUT BYTES
+usage: python -m soliloquy_services.gateway.produce_file DATASET report|FORMAT OUT BYTES
 """
 
 import os

@@ -4,9 +4,9 @@ import time
 
 from prometheus_client import Gauge
 
-from services.gateway.runs import KnownRun, RunTable, state_name
 from soliloquy.runtime.instruments import gauge
 from soliloquy.v1.gateway_pb2 import RunStatus
+from soliloquy_services.gateway.runs import KnownRun, RunTable, state_name
 
 # Each takes some eight series.
 MOST = 50

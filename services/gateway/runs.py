@@ -4,9 +4,6 @@ import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from services.gateway.names import default_name, name_of
-from services.gateway.pace import Pace
-from services.gateway.paging import page
 from soliloquy.dataset.enrichments import CountedEnrichments
 from soliloquy.runtime.driver import Quota
 from soliloquy.runtime.events import run_key
@@ -16,6 +13,9 @@ from soliloquy.v1.conversation_pb2 import Ending
 from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged, RunProgress, RunStanding
 from soliloquy.v1.gateway_pb2 import DatasetState, ListRunsRequest, ListRunsResponse, RunStatus
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
+from soliloquy_services.gateway.names import default_name, name_of
+from soliloquy_services.gateway.pace import Pace
+from soliloquy_services.gateway.paging import page
 
 OVER = (RunState.RUN_STATE_CANCELLED, RunState.RUN_STATE_FINISHED, RunState.RUN_STATE_SHORT)
 

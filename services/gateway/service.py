@@ -7,21 +7,6 @@ from functools import partial
 
 from google.protobuf.message import Message
 
-from services.gateway.answering import answered
-from services.gateway.conversations import read_conversation
-from services.gateway.datasets import DatasetLooks
-from services.gateway.dead_letters import MOST_REPLAYED, DeadLetters
-from services.gateway.foretelling import Foretelling
-from services.gateway.index import Index
-from services.gateway.pipeline import PipelineState
-from services.gateway.planning import Planning
-from services.gateway.refusals import Code, Refusal
-from services.gateway.run_metrics import RunMetrics
-from services.gateway.runs import OVER, KnownRun, RunTable, state_name, turned
-from services.gateway.settings import GatewaySettings
-from services.gateway.steering import Steering
-from services.gateway.topics import TopicFollower
-from services.gateway.watching import LatestFeed, Skipped, TailFeed
 from soliloquy.recipes.check_report import located_faults
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime import dead_letters
@@ -31,6 +16,21 @@ from soliloquy.runtime.transports.port import Transport, Unanswered
 from soliloquy.v1 import gateway_pb2 as api
 from soliloquy.v1.events_pb2 import ConversationCollected, RunCancelled, RunChanged, RunStanding
 from soliloquy.v1.runs_pb2 import RunState
+from soliloquy_services.gateway.answering import answered
+from soliloquy_services.gateway.conversations import read_conversation
+from soliloquy_services.gateway.datasets import DatasetLooks
+from soliloquy_services.gateway.dead_letters import MOST_REPLAYED, DeadLetters
+from soliloquy_services.gateway.foretelling import Foretelling
+from soliloquy_services.gateway.index import Index
+from soliloquy_services.gateway.pipeline import PipelineState
+from soliloquy_services.gateway.planning import Planning
+from soliloquy_services.gateway.refusals import Code, Refusal
+from soliloquy_services.gateway.run_metrics import RunMetrics
+from soliloquy_services.gateway.runs import OVER, KnownRun, RunTable, state_name, turned
+from soliloquy_services.gateway.settings import GatewaySettings
+from soliloquy_services.gateway.steering import Steering
+from soliloquy_services.gateway.topics import TopicFollower
+from soliloquy_services.gateway.watching import LatestFeed, Skipped, TailFeed
 
 WATCHERS = gauge("soliloquy_gateway_watchers")
 RUNS = gauge("soliloquy_gateway_runs")

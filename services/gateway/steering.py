@@ -5,13 +5,6 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 
-from services.gateway.access.access import CALLER
-from services.gateway.index import Index
-from services.gateway.planning import BadRequest, Planning, Problems
-from services.gateway.refusals import Code, Refusal
-from services.gateway.runs import KnownRun, RunTable, state_name, turned
-from services.gateway.settings import GatewaySettings
-from services.gateway.validation import validated
 from soliloquy.runtime.driver import Ending, Quota, drive, shortfall
 from soliloquy.runtime.events import EventTooLarge, first_event, run_key
 from soliloquy.runtime.seeds import digest
@@ -20,6 +13,13 @@ from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.events_pb2 import RunCancelled, RunChanged
 from soliloquy.v1.gateway_pb2 import StartRunRequest
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
+from soliloquy_services.gateway.access.access import CALLER
+from soliloquy_services.gateway.index import Index
+from soliloquy_services.gateway.planning import BadRequest, Planning, Problems
+from soliloquy_services.gateway.refusals import Code, Refusal
+from soliloquy_services.gateway.runs import KnownRun, RunTable, state_name, turned
+from soliloquy_services.gateway.settings import GatewaySettings
+from soliloquy_services.gateway.validation import validated
 
 _EXECUTION_DIGITS = 8
 # Few problems wait for admission: a pause cannot stop those that are submitted.

@@ -2,12 +2,12 @@
 
 import re
 
-from services.gateway.names import LONGEST_NAME
-from services.gateway.refusals import Code, Refusal
 from soliloquy.recipes.packages import known_recipes
 from soliloquy.runtime.beside import table_beside
 from soliloquy.v1.gateway_pb2 import StartRunRequest
 from soliloquy.v1.runs_pb2 import RunRequest
+from soliloquy_services.gateway.names import LONGEST_NAME
+from soliloquy_services.gateway.refusals import Code, Refusal
 
 RUN_LIMITS: dict[str, dict[str, int]] = table_beside(__file__, "limits.toml")
 REQUEST_ID = "[A-Za-z0-9_.:-]{1,128}"

@@ -4,10 +4,10 @@ import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from typing import Protocol
 
-from services.model.engines.engine import EngineFailed, InvalidRequest, UnknownAdapter
-from services.model.engines.stopping import Stops
 from soliloquy.runtime.model import Model
 from soliloquy.v1.model_pb2 import Adapter, Completion, Delta, GenerateRequest, ModelInfo
+from soliloquy_services.model.engines.engine import EngineFailed, InvalidRequest, UnknownAdapter
+from soliloquy_services.model.engines.stopping import Stops
 
 
 class ModelBackend(Protocol):

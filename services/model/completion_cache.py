@@ -6,8 +6,8 @@ from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
-from services.model.engines.engine import InvalidRequest
 from soliloquy.v1.model_pb2 import Delta, GenerateRequest
+from soliloquy_services.model.engines.engine import InvalidRequest
 
 Stream = Callable[[GenerateRequest], AsyncGenerator[Delta, None]]
 

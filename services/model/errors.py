@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from grpc import StatusCode
 
-from services.model.engines.engine import (
+from soliloquy.runtime.retry import Refused, Transient
+from soliloquy_services.model.engines.engine import (
     EngineBusy,
     InvalidRequest,
     MissingWeights,
@@ -13,7 +14,6 @@ from services.model.engines.engine import (
     UnknownAdapter,
     WrongBase,
 )
-from soliloquy.runtime.retry import Refused, Transient
 
 _log = logging.getLogger(__name__)
 

@@ -4,14 +4,14 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
-from services.model.backend import ModelBackend, final_completion
-from services.model.completion_cache import CompletionCache
-from services.model.engines.engine import EngineFailed, InvalidRequest
-from services.model.shared_adapters import SharedAdapters
 from soliloquy.runtime.failure import first_error
 from soliloquy.runtime.model.samples import seeds_of, together, with_seeds
 from soliloquy.runtime.traces import spans
 from soliloquy.v1 import model_pb2 as pb
+from soliloquy_services.model.backend import ModelBackend, final_completion
+from soliloquy_services.model.completion_cache import CompletionCache
+from soliloquy_services.model.engines.engine import EngineFailed, InvalidRequest
+from soliloquy_services.model.shared_adapters import SharedAdapters
 
 # Prompts of the longest contexts take less.
 MAX_REQUEST_BYTES = 4 * 1024 * 1024

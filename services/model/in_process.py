@@ -9,12 +9,12 @@ from pathlib import Path
 
 import grpc
 
-from services.model.backend import ModelBackend
-from services.model.engines.chat import ChatBackend
-from services.model.engines.settings import EngineSettings
-from services.model.handler import ModelHandler
-from services.model.servicer import ModelServicer
 from soliloquy.v1.model_pb2_grpc import add_ModelServiceServicer_to_server
+from soliloquy_services.model.backend import ModelBackend
+from soliloquy_services.model.engines.chat import ChatBackend
+from soliloquy_services.model.engines.settings import EngineSettings
+from soliloquy_services.model.handler import ModelHandler
+from soliloquy_services.model.servicer import ModelServicer
 
 
 @asynccontextmanager
@@ -61,7 +61,7 @@ async def _serve(base: Path, address: Future[str], stopping: threading.Event) ->
 @asynccontextmanager
 async def running_backend(settings: EngineSettings) -> AsyncIterator[ChatBackend]:
     """Starts the transformers engine, and stops it at the end."""
-    from services.model.engines.transformers.engine import TransformersEngine
+    from soliloquy_services.model.engines.transformers.engine import TransformersEngine
 
     chat = ChatBackend(TransformersEngine(settings), settings)
     try:

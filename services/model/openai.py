@@ -14,11 +14,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 
-from services.model.engines.engine import MOST_LOGPROBS, InvalidRequest, UnknownAdapter
-from services.model.errors import error_status
-from services.model.handler import MAX_REQUEST_BYTES, MAX_SAMPLES, ModelHandler
-from services.model.raw_completions import CompletionRequest
-from services.model.shared_metrics import metrics_registry
 from soliloquy.runtime.completions import (
     LAST_EVENT,
     ChatResponse,
@@ -29,6 +24,11 @@ from soliloquy.runtime.completions import (
     sse,
 )
 from soliloquy.v1.model_pb2 import Delta, GenerateRequest, Message, Sampling
+from soliloquy_services.model.engines.engine import MOST_LOGPROBS, InvalidRequest, UnknownAdapter
+from soliloquy_services.model.errors import error_status
+from soliloquy_services.model.handler import MAX_REQUEST_BYTES, MAX_SAMPLES, ModelHandler
+from soliloquy_services.model.raw_completions import CompletionRequest
+from soliloquy_services.model.shared_metrics import metrics_registry
 
 _ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
 _RETRY_AFTER = {429: {"retry-after": "1"}, 503: {"retry-after": "1"}}

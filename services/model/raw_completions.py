@@ -8,10 +8,10 @@ from typing import Any
 
 from pydantic import Field
 
-from services.model.engines.engine import MOST_LOGPROBS, InvalidRequest
-from services.model.handler import MAX_SAMPLES
 from soliloquy.runtime.completions import CommonRequest, finish_reason, usage
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Sampling, TokenLogprob
+from soliloquy_services.model.engines.engine import MOST_LOGPROBS, InvalidRequest
+from soliloquy_services.model.handler import MAX_SAMPLES
 
 # As in OpenAI's API.
 _MAX_TOKENS = 16

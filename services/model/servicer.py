@@ -6,10 +6,10 @@ from typing import Any, TypeVar
 
 from google.protobuf.message import Message
 
-from services.model.errors import error_status
-from services.model.handler import ModelHandler
 from soliloquy.v1 import model_pb2 as pb
 from soliloquy.v1.model_pb2_grpc import ModelServiceServicer
+from soliloquy_services.model.errors import error_status
+from soliloquy_services.model.handler import ModelHandler
 
 Answer = TypeVar("Answer", bound=Message)
 

@@ -11,14 +11,14 @@ from importlib.util import find_spec
 from io import StringIO
 from typing import Any
 
-from services.model.backend import ModelBackend
-from services.model.ports import claimed_ports
-from services.model.settings import ServingSettings
-from services.model.shared_metrics import shared_metrics_folder
 from soliloquy.runtime.extras import check_installed
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.listening import listening
 from soliloquy.runtime.model.model_service_client import SESSION_HEADER
+from soliloquy_services.model.backend import ModelBackend
+from soliloquy_services.model.ports import claimed_ports
+from soliloquy_services.model.settings import ServingSettings
+from soliloquy_services.model.shared_metrics import shared_metrics_folder
 
 _log = logging.getLogger(__name__)
 
@@ -128,7 +128,7 @@ def _ray() -> tuple[Any, Any, Any]:
     """Imports Ray after its environment variables are set."""
     ray, serve = import_module("ray"), import_module("ray.serve")
     logging.getLogger("ray.serve").setLevel(logging.WARNING)
-    return ray, serve, import_module("services.model.app").application
+    return ray, serve, import_module("soliloquy_services.model.app").application
 
 
 def reason(traceback: str) -> str:

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from services.model.engines.settings import EngineSettings
-from services.model.engines.vllm import settings as vllm
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.traces.opening import TraceSettings
+from soliloquy_services.model.engines.settings import EngineSettings
+from soliloquy_services.model.engines.vllm import settings as vllm
 
 # A GPU fills only with many answers at once.
 _VLLM_BATCH = 256

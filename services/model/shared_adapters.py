@@ -6,10 +6,10 @@ import logging
 from collections.abc import Sequence
 from typing import Protocol
 
-from services.model.adapter_catalog import LOOK_SECONDS, ReplicaStatus
-from services.model.backend import ModelBackend
-from services.model.engines.engine import EngineFailed, EngineRefused, MissingWeights, UnknownAdapter
 from soliloquy.v1.model_pb2 import Adapter
+from soliloquy_services.model.adapter_catalog import LOOK_SECONDS, ReplicaStatus
+from soliloquy_services.model.backend import ModelBackend
+from soliloquy_services.model.engines.engine import EngineFailed, EngineRefused, MissingWeights, UnknownAdapter
 
 _log = logging.getLogger(__name__)
 _PAUSE_SECONDS = 0.5
@@ -20,7 +20,7 @@ class CatalogUnavailable(EngineFailed):
 
 
 class Catalog(Protocol):
-    """`services.model.adapter_catalog.AdapterCatalog`, in this process or behind an actor handle."""
+    """`soliloquy_services.model.adapter_catalog.AdapterCatalog`, in this process or behind an actor handle."""
 
     async def follow(self, status: ReplicaStatus, patience: float) -> tuple[int, list[Adapter]]: ...
 

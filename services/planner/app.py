@@ -2,10 +2,10 @@
 
 from functools import partial
 
-from services.planner.handler import Enrichments, enrich
 from soliloquy.runtime.handling import MODEL_BOUND, Service
 from soliloquy.runtime.model import Model
 from soliloquy.v1.events_pb2 import ConversationFinished, ConversationStarted, EnrichmentNeeded
+from soliloquy_services.planner.handler import Enrichments, enrich
 
 # Enrichments and steps to remember, of about 5 KB each.
 _REMEMBERED = 2048

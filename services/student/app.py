@@ -2,7 +2,6 @@
 
 from functools import partial
 
-from services.student.handler import reply, rewrite
 from soliloquy.runtime.handling import MODEL_BOUND, Service
 from soliloquy.runtime.model import Model, ReserveOf, no_reserve
 from soliloquy.v1.events_pb2 import (
@@ -12,6 +11,7 @@ from soliloquy.v1.events_pb2 import (
     StudentReplied,
     TutorReplied,
 )
+from soliloquy_services.student.handler import reply, rewrite
 
 
 def service(model: Model, reserve: ReserveOf = no_reserve) -> Service:

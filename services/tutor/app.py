@@ -2,7 +2,6 @@
 
 from functools import partial
 
-from services.tutor.handler import decide
 from soliloquy.runtime.handling import MODEL_BOUND, Service
 from soliloquy.runtime.model import Model, ReserveOf, no_reserve
 from soliloquy.v1.events_pb2 import (
@@ -12,6 +11,7 @@ from soliloquy.v1.events_pb2 import (
     StudentRejected,
     StudentReplied,
 )
+from soliloquy_services.tutor.handler import decide
 
 
 def service(model: Model, reserve: ReserveOf = no_reserve) -> Service:

@@ -21,8 +21,8 @@ from soliloquy.cli.tls_options import TLS_HELP, client_tls
 from soliloquy.runtime.failure import Failure
 
 if TYPE_CHECKING:
-    from training.adapters.activation import Activation
-    from training.adapters.registry import Active, Registry
+    from soliloquy_training.adapters.activation import Activation
+    from soliloquy_training.adapters.registry import Active, Registry
 
 # Prompts to try before an activation.
 _CANARIES = 6
@@ -88,7 +88,7 @@ def list_(*, registry: str, as_json: bool) -> None:
 @REGISTRY
 def push(*, folder: Path, name: str, registry: str) -> None:
     """Add an adapter to the registry, from its own folder or from that of its training."""
-    from training.adapters.version import read_version
+    from soliloquy_training.adapters.version import read_version
 
     with reporting_file_errors():
         version, files = read_version(folder, name)
@@ -137,8 +137,8 @@ def rollback(*, name: str, cache: Path | None, model_address: str, registry: str
 def _change(
     registry: str, model_address: str, cache: Path | None, change: Callable[["Activation"], Awaitable["Active"]]
 ) -> None:
-    from training.adapters.activation import Activation
-    from training.adapters.serving import ModelService
+    from soliloquy_training.adapters.activation import Activation
+    from soliloquy_training.adapters.serving import ModelService
 
     async def changed() -> "Active":
         async with ModelService(model_address, tls=client_tls()) as service:
@@ -150,7 +150,7 @@ def _change(
 
 
 def _opened(registry: str) -> "Registry":
-    from training.adapters.registry import Registry
+    from soliloquy_training.adapters.registry import Registry
 
     with reporting_file_errors():
         return Registry(registry)

@@ -43,7 +43,7 @@ def freeze(
         raise click.UsageError("freeze requires either --data or --kafka")
     if offsets and kafka is None:
         raise click.UsageError("--offsets requires --kafka")
-    from training.freeze import finished_freeze, freeze_dataset
+    from soliloquy_training.freeze import finished_freeze, freeze_dataset
 
     if once and (finished := finished_freeze(out)):
         manifest = finished
@@ -58,7 +58,7 @@ def freeze(
 
 
 async def _of_topic(kafka: KafkaSettings, offsets: Path | None, out: Path) -> dict[str, Any]:
-    from training.freeze import FINISHED, freeze_topic, recorded_offsets
+    from soliloquy_training.freeze import FINISHED, freeze_topic, recorded_offsets
 
     async with open_transport(kafka) as transport:
         begins, ends = recorded_offsets(offsets) if offsets else ({}, await transport.ends(FINISHED))

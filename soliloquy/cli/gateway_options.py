@@ -48,8 +48,8 @@ class GatewayOptions:
     client_ca: Path | None
 
     def assignment(self, *, listen: str, datasets: str | None, models: Models, sandbox: str) -> GatewayAssignment:
-        from services.gateway.access.tokens import read_tokens
-        from services.gateway.settings import GatewaySettings
+        from soliloquy_services.gateway.access.tokens import read_tokens
+        from soliloquy_services.gateway.settings import GatewaySettings
 
         for url in self.chat_endpoints:
             checked_endpoint({"engine": "openai", "base_url": url}, "--chat-endpoint")

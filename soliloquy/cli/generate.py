@@ -206,7 +206,7 @@ def _in_batches(context: click.Context, models: Models) -> Models:
 
 
 def _check_sandbox() -> None:
-    from services.executor.gvisor import runsc
+    from soliloquy_services.executor.gvisor import runsc
 
     asyncio.run(runsc.find())
 

@@ -15,7 +15,7 @@ from soliloquy.runtime.extras import check_installed
 from soliloquy.runtime.failure import Failure
 
 if TYPE_CHECKING:
-    from training.folder import Job
+    from soliloquy_training.folder import Job
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -43,16 +43,16 @@ class Launch:
 
     def train(self, job: "Job", tell: Callable[[int], None]) -> None:
         """Calls `tell` with the number of conversations read; raises Failure."""
-        from training.train import check, train
+        from soliloquy_training.train import check, train
 
         check(job, self.workers, tell)
         end_when_asked()
         if self.on_ray:
-            from training.ray import run_on_ray
+            from soliloquy_training.ray import run_on_ray
 
             run_on_ray(job, self.workers)
         elif self.workers > 1:
-            from training.launch import run_in_workers
+            from soliloquy_training.launch import run_in_workers
 
             run_in_workers(job, self.file, self.workers)
         else:
@@ -76,9 +76,13 @@ def check_libraries(*further: str) -> None:
 def configuration(named: str) -> Path:
     if Path(named).is_file():
         return Path(named)
-    import training
 
-    folders = [Path(training.__file__).parent, *(folder(name) for name in known_recipes() if has_part(name, "recipe"))]
+    import soliloquy_training
+
+    folders = [
+        Path(soliloquy_training.__file__).parent,
+        *(folder(name) for name in known_recipes() if has_part(name, "recipe")),
+    ]
     shipped = {path.stem: path for each in reversed(folders) for path in (each / "configs").glob("*.yaml")}
     if named in shipped:
         return shipped[named]

@@ -14,8 +14,8 @@ from soliloquy.runs.model import ModelSettings
 from soliloquy.runtime.traces.opening import TraceSettings
 
 if TYPE_CHECKING:
-    from services.model.engines.settings import EngineSettings
-    from services.model.settings import ServingSettings
+    from soliloquy_services.model.engines.settings import EngineSettings
+    from soliloquy_services.model.settings import ServingSettings
 
 
 class Args(BaseModel, extra="forbid"):
@@ -42,7 +42,7 @@ class Args(BaseModel, extra="forbid"):
 
 def build(args: Args) -> Any:
     """Returns the application; the cluster's own processes bind the addresses."""
-    from services.model.app import application
+    from soliloquy_services.model.app import application
 
     scripted = ModelSettings(problems=bank_names())
     return application(partial(backend, args.engine, engine_settings(args), scripted), serving_settings(args))
@@ -50,8 +50,8 @@ def build(args: Args) -> Any:
 
 def engine_settings(args: Args) -> "EngineSettings | None":
     """Returns None for the scripted engine, which has none."""
-    from services.model.engines.settings import EngineSettings
-    from services.model.settings import engine_values
+    from soliloquy_services.model.engines.settings import EngineSettings
+    from soliloquy_services.model.settings import engine_values
 
     if args.model is None:
         return None
@@ -59,7 +59,7 @@ def engine_settings(args: Args) -> "EngineSettings | None":
 
 
 def serving_settings(args: Args) -> "ServingSettings":
-    from services.model.settings import ServingSettings, load, reserved_gpus
+    from soliloquy_services.model.settings import ServingSettings, load, reserved_gpus
 
     settings = engine_settings(args)
     target, most = load(settings, args.target_ongoing, args.max_ongoing)

@@ -18,7 +18,7 @@ from soliloquy.runtime.model.dialects import dialects
 from soliloquy.runtime.model.keys import read_key
 
 if TYPE_CHECKING:
-    from services.model.fake.server import FakeServer
+    from soliloquy_services.model.fake.server import FakeServer
 
 _SHARE = real(0, 1)
 _BATCH_FAULTS = {
@@ -117,11 +117,11 @@ def fake(
     With --replay, it answers as others did, for example in conversations that `soliloquy import` read.
     Other programs get a value that their JSON schema allows.
     """
-    from services.model.engines.replayed import ReplayedEngine
-    from services.model.fake.batches import BatchFaults
-    from services.model.fake.server import FakeServer
-    from services.model.fake.settings import FakeSettings
     from soliloquy.dataset.reading import Dataset
+    from soliloquy_services.model.engines.replayed import ReplayedEngine
+    from soliloquy_services.model.fake.batches import BatchFaults
+    from soliloquy_services.model.fake.server import FakeServer
+    from soliloquy_services.model.fake.settings import FakeSettings
 
     of_batches = {name: shares.pop(name) for name in _BATCH_FAULTS if name in shares}
     settings = FakeSettings(

@@ -24,8 +24,8 @@ def fetch(*, source: str, folder: Path, digest: str) -> None:
 
     Run the same command again after an interruption: what is there stays, unless the store has another version of it.
     """
-    from services.model.weights_source import fetch_model
     from soliloquy.dataset.storage import Storage
+    from soliloquy_services.model.weights_source import fetch_model
 
     try:
         fetched = fetch_model(Storage(source), folder, digest=digest, tell=lambda line: echo(line, err=True))

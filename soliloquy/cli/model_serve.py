@@ -27,9 +27,9 @@ from soliloquy.runtime.validated_file import read_model
 from soliloquy.v1.model_pb2 import Adapter
 
 if TYPE_CHECKING:
-    from services.model.backend import ModelBackend
-    from services.model.engines.settings import EngineSettings
-    from services.model.settings import ServingSettings
+    from soliloquy_services.model.backend import ModelBackend
+    from soliloquy_services.model.engines.settings import EngineSettings
+    from soliloquy_services.model.settings import ServingSettings
 
 _SCRIPTED = "scripted"
 _VLLM = "vllm"
@@ -37,8 +37,8 @@ ENGINES = Extensions(
     "engine",
     "soliloquy.engines",
     lambda: [
-        ("transformers", "services.model.engines.transformers.engine:TransformersEngine"),
-        (_VLLM, "services.model.engines.vllm.engine:VllmEngine"),
+        ("transformers", "soliloquy_services.model.engines.transformers.engine:TransformersEngine"),
+        (_VLLM, "soliloquy_services.model.engines.vllm.engine:VllmEngine"),
     ],
 )
 ENGINE_NAMES = (_SCRIPTED, *ENGINES.claims)
@@ -140,7 +140,7 @@ def serve(
     The service has neither encryption nor authentication, and Ray listens on further ports of all interfaces. On a
     machine that others can reach, protect it with a firewall or a network policy.
     """
-    from services.model.settings import ServingSettings, load, reserved_gpus
+    from soliloquy_services.model.settings import ServingSettings, load, reserved_gpus
 
     chosen = _engine_settings(engine, weights, engine_settings)
     _check(engine, weights, adapters)
@@ -172,7 +172,7 @@ def serve(
 
 def run(build: "Callable[[], ModelBackend]", settings: "ServingSettings") -> None:
     """Serves until SIGINT or SIGTERM, and replaces the replicas on SIGHUP."""
-    from services.model.serving import deploy, serving
+    from soliloquy_services.model.serving import deploy, serving
 
     signals: SimpleQueue[int] = SimpleQueue()
     own_output = sys.stdout
@@ -191,19 +191,19 @@ def run(build: "Callable[[], ModelBackend]", settings: "ServingSettings") -> Non
 
 def backend(engine: str, settings: "EngineSettings | None", scripted: ModelSettings) -> "ModelBackend":
     """Returns what answers in a replica; called there, so that only replicas import the engines' libraries."""
-    from services.model.backend import ScriptedBackend
+    from soliloquy_services.model.backend import ScriptedBackend
 
     if settings is None:
         return ScriptedBackend(scripted_model(scripted))
-    from services.model.engines.chat import ChatBackend
+    from soliloquy_services.model.engines.chat import ChatBackend
 
     return ChatBackend(ENGINES.load(engine, Callable)(settings), settings)
 
 
 def _engine_settings(engine: str, weights: Path | None, file: Path | None) -> "EngineSettings | None":
     """Returns None for the scripted engine, which has none."""
-    from services.model.engines.settings import EngineSettings
-    from services.model.settings import engine_values
+    from soliloquy_services.model.engines.settings import EngineSettings
+    from soliloquy_services.model.settings import engine_values
 
     if file and engine == _SCRIPTED:
         raise Failure("--engine-settings cannot be used with the scripted engine: choose another --engine")
@@ -215,7 +215,7 @@ def _engine_settings(engine: str, weights: Path | None, file: Path | None) -> "E
 
 
 def _check(engine: str, weights: Path | None, adapters: Mapping[str, str]) -> None:
-    from services.model.engines.weights import check_base, read_adapter
+    from soliloquy_services.model.engines.weights import check_base, read_adapter
 
     if engine == _SCRIPTED:
         if weights or adapters:

@@ -103,7 +103,7 @@ CLASSIFIERS = option(
 
 def collector_options(command: Command) -> Callable[..., Any]:
     """Hands the command `datasets`, the settings of the collector."""
-    from services.collector.settings import LiveSettings
+    from soliloquy_services.collector.settings import LiveSettings
 
     defaults = LiveSettings()
 
@@ -142,7 +142,7 @@ def collector_options(command: Command) -> Callable[..., Any]:
 
 def sandbox_options(command: Command) -> Callable[..., Any]:
     """Hands the command `sandbox`, the settings of the executor."""
-    from services.executor.settings import SandboxSettings
+    from soliloquy_services.executor.settings import SandboxSettings
 
     defaults = SandboxSettings()
 

@@ -53,8 +53,8 @@ def train(
     """
     if not name or "/" in name or name.startswith("."):
         raise click.UsageError(f"invalid --name {name!r}: use letters, digits and dashes")
-    from training.folder import Job
-    from training.settings import read_settings
+    from soliloquy_training.folder import Job
+    from soliloquy_training.settings import read_settings
 
     try:
         settings = read_settings(launch.file)

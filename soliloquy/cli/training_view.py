@@ -13,7 +13,7 @@ from soliloquy.cli.launching import Launch
 from soliloquy.cli.progress import bar
 
 if TYPE_CHECKING:
-    from training.folder import Job
+    from soliloquy_training.folder import Job
 
 LOOK_SECONDS = 0.5
 
@@ -49,7 +49,7 @@ def _show(progress: Progress, task: TaskID, step: dict[str, Any]) -> None:
 
 
 def _follow(folder: Path, show: Callable[[dict[str, Any]], None], ended: threading.Event) -> None:
-    from training.step_log import CHECKPOINT, newest, tell
+    from soliloquy_training.step_log import CHECKPOINT, newest, tell
 
     latest = None
     while True:

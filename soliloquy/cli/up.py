@@ -32,7 +32,7 @@ from soliloquy.runtime.model.checking import check_endpoints
 from soliloquy.runtime.transports.kafka import KafkaSettings
 
 if TYPE_CHECKING:
-    from services.collector.settings import LiveSettings
+    from soliloquy_services.collector.settings import LiveSettings
 
 
 @click.command(cls=Command)

@@ -22,10 +22,10 @@ from soliloquy.runtime.model.opening import ModelByRole, open_models
 from soliloquy.v1.events_pb2 import ConversationFinished, ProblemSubmitted, RunCancelled, RunChanged, RunStanding
 
 if TYPE_CHECKING:
-    from services.collector.live_datasets import LiveDatasets
-    from services.executor.handler import JobExecutor
-    from services.executor.pool import SandboxPool
-    from services.executor.settings import SandboxSettings
+    from soliloquy_services.collector.live_datasets import LiveDatasets
+    from soliloquy_services.executor.handler import JobExecutor
+    from soliloquy_services.executor.pool import SandboxPool
+    from soliloquy_services.executor.settings import SandboxSettings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,10 +41,10 @@ class Assembly:
 @asynccontextmanager
 async def assembled(assignment: Assignment) -> AsyncIterator[Assembly]:
     """Builds the services, and keeps what they need open while the context is entered."""
-    from services.collector.live_datasets import LiveDatasets
-    from services.collector.settings import LiveSettings
-    from services.executor.pool import SandboxPool
-    from services.executor.settings import SandboxSettings
+    from soliloquy_services.collector.live_datasets import LiveDatasets
+    from soliloquy_services.collector.settings import LiveSettings
+    from soliloquy_services.executor.pool import SandboxPool
+    from soliloquy_services.executor.settings import SandboxSettings
 
     model = assignment.model
     # Services on a Kafka may run anywhere: each of their processes learns for itself.
@@ -94,10 +94,10 @@ def _waiting(service: Service, conversations: int) -> Service:
 
 def declared() -> list[Service]:
     """Every service with its handlers and topics, without anything that it would need to work."""
-    from services.collector.live_datasets import LiveDatasets
-    from services.collector.settings import LiveSettings
-    from services.executor.pool import SandboxPool
-    from services.executor.settings import SandboxSettings
+    from soliloquy_services.collector.live_datasets import LiveDatasets
+    from soliloquy_services.collector.settings import LiveSettings
+    from soliloquy_services.executor.pool import SandboxPool
+    from soliloquy_services.executor.settings import SandboxSettings
 
     sandbox = SandboxSettings()
     model = scripted_model(ModelSettings())
@@ -107,7 +107,7 @@ def declared() -> list[Service]:
 
 def steering() -> list[Service]:
     """The programs that handle no event: the gateway, and the command `generate`."""
-    from services.gateway.topics import RECALLED
+    from soliloquy_services.gateway.topics import RECALLED
 
     # They read these topics outside any consumer group.
     tables = dict.fromkeys(RECALLED, _ignore)
@@ -130,50 +130,50 @@ def _builders(
     sandboxes: "SandboxPool",
     datasets: "LiveDatasets",
 ) -> Mapping[str, Callable[[], Service]]:
-    import services.codegen.app
-    import services.collector.app
-    import services.composer.app
-    import services.curriculum.app
-    import services.executor.app
-    import services.planner.app
-    import services.student.app
-    import services.tutor.app
+    import soliloquy_services.codegen.app
+    import soliloquy_services.collector.app
+    import soliloquy_services.composer.app
+    import soliloquy_services.curriculum.app
+    import soliloquy_services.executor.app
+    import soliloquy_services.planner.app
+    import soliloquy_services.student.app
+    import soliloquy_services.tutor.app
 
     return {
-        "curriculum": services.curriculum.app.service,
-        "planner": lambda: services.planner.app.service(model),
-        "student": lambda: services.student.app.service(model, reserve),
-        "tutor": lambda: services.tutor.app.service(model, reserve),
-        "codegen": lambda: services.codegen.app.service(model, reserve),
-        "executor": lambda: services.executor.app.service(sandbox, sandboxes),
-        "composer": lambda: services.composer.app.service(model, judges, reserve),
-        "collector": lambda: services.collector.app.service(datasets, datasets.run_changed),
+        "curriculum": soliloquy_services.curriculum.app.service,
+        "planner": lambda: soliloquy_services.planner.app.service(model),
+        "student": lambda: soliloquy_services.student.app.service(model, reserve),
+        "tutor": lambda: soliloquy_services.tutor.app.service(model, reserve),
+        "codegen": lambda: soliloquy_services.codegen.app.service(model, reserve),
+        "executor": lambda: soliloquy_services.executor.app.service(sandbox, sandboxes),
+        "composer": lambda: soliloquy_services.composer.app.service(model, judges, reserve),
+        "collector": lambda: soliloquy_services.collector.app.service(datasets, datasets.run_changed),
     }
 
 
 def conversation_handlers(model: Model, sandbox: "JobExecutor") -> Mapping[type[Message], Handler]:
     """Returns the handlers that take a conversation from its plan to its end in one process, without a transport."""
-    import services.codegen.app
-    import services.composer.app
-    import services.executor.app
-    import services.planner.app
-    import services.student.app
-    import services.tutor.app
-    from services.executor.settings import SandboxSettings
+    import soliloquy_services.codegen.app
+    import soliloquy_services.composer.app
+    import soliloquy_services.executor.app
+    import soliloquy_services.planner.app
+    import soliloquy_services.student.app
+    import soliloquy_services.tutor.app
+    from soliloquy_services.executor.settings import SandboxSettings
 
     made = (
-        services.planner.app.service(model),
-        services.student.app.service(model),
-        services.tutor.app.service(model),
-        services.codegen.app.service(model),
-        services.executor.app.service(SandboxSettings(), sandbox),
-        services.composer.app.service(model, Judges()),
+        soliloquy_services.planner.app.service(model),
+        soliloquy_services.student.app.service(model),
+        soliloquy_services.tutor.app.service(model),
+        soliloquy_services.codegen.app.service(model),
+        soliloquy_services.executor.app.service(SandboxSettings(), sandbox),
+        soliloquy_services.composer.app.service(model, Judges()),
     )
     return {message: handler for service in made for message, handler in service.handlers.items()}
 
 
 async def _open(datasets: "LiveDatasets", data: Path, stack: AsyncExitStack) -> None:
-    from services.collector.live_datasets import OtherVersion
+    from soliloquy_services.collector.live_datasets import OtherVersion
 
     try:
         await stack.enter_async_context(datasets)

@@ -14,9 +14,9 @@ from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy.runtime.transports.kafka import KafkaSettings
 
 if TYPE_CHECKING:
-    from services.collector.settings import LiveSettings
-    from services.executor.settings import SandboxSettings
-    from services.gateway.settings import GatewaySettings
+    from soliloquy_services.collector.settings import LiveSettings
+    from soliloquy_services.executor.settings import SandboxSettings
+    from soliloquy_services.gateway.settings import GatewaySettings
 
 # The services that handle events. The gateway handles none: it follows topics.
 SERVICES = ("curriculum", "planner", "student", "tutor", "codegen", "executor", "composer", "collector")
@@ -78,9 +78,9 @@ class Assignment:
 
 @cache
 def _json() -> TypeAdapter[Assignment]:
-    from services.collector.settings import LiveSettings
-    from services.executor.settings import SandboxSettings
-    from services.gateway.settings import GatewaySettings
+    from soliloquy_services.collector.settings import LiveSettings
+    from soliloquy_services.executor.settings import SandboxSettings
+    from soliloquy_services.gateway.settings import GatewaySettings
 
     adapter = TypeAdapter(Assignment)
     adapter.rebuild(_types_namespace={one.__name__: one for one in (LiveSettings, SandboxSettings, GatewaySettings)})

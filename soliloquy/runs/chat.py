@@ -24,10 +24,10 @@ from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.sandbox_pb2 import Execution, Job
 
 if TYPE_CHECKING:
-    from services.gateway.chat.chats import ChatSettings
-    from services.gateway.chat.endpoints import ChosenModel, EndpointRules
-    from services.gateway.chat.tutor import ChatTutor, Handlers, TutorModel
-    from services.gateway.http.routes import HttpRoute
+    from soliloquy_services.gateway.chat.chats import ChatSettings
+    from soliloquy_services.gateway.chat.endpoints import ChosenModel, EndpointRules
+    from soliloquy_services.gateway.chat.tutor import ChatTutor, Handlers, TutorModel
+    from soliloquy_services.gateway.http.routes import HttpRoute
 
 
 # The role that writes the tutor's replies.
@@ -97,7 +97,7 @@ class ChatTutors:
 
     async def open(self, chosen: "ChosenModel", *, listed: bool) -> "ChatTutor":
         """Connects a tutor with the model once that has answered; raises a Refusal if it does not."""
-        from services.gateway.chat.tutor import TutorModel
+        from soliloquy_services.gateway.chat.tutor import TutorModel
 
         connected = await connect(chosen, self._models, keyed=listed, seconds=self._settings.answer_seconds)
         self._connected.add(connected)
@@ -116,7 +116,7 @@ class ChatTutors:
 
 def tutoring_model(models: Models) -> "TutorModel":
     """Returns the model that writes the tutor's replies."""
-    from services.gateway.chat.tutor import TutorModel
+    from soliloquy_services.gateway.chat.tutor import TutorModel
 
     found = {}
     for member in models.roles[_TUTORING_ROLE]:
@@ -134,7 +134,7 @@ def tutor(
     by: "TutorModel",
     close: Callable[[], Awaitable[None]] | None = None,
 ) -> "ChatTutor":
-    from services.gateway.chat.tutor import ChatTutor
+    from soliloquy_services.gateway.chat.tutor import ChatTutor
 
     def handlers(model: Model) -> "Handlers":
         return conversation_handlers(model, RemoteSandbox(sandbox))
@@ -147,9 +147,9 @@ def routes(
     tutors: "ChatTutors", transport: Transport, settings: "ChatSettings", rules: "EndpointRules | None" = None
 ) -> "tuple[HttpRoute, ...]":
     """Returns the routes of the chat. Conversations that people agree to share are published over the transport."""
-    from services.gateway.chat.chats import Chats
-    from services.gateway.chat.completions import Completions
-    from services.gateway.chat.routes import ChatRoutes
+    from soliloquy_services.gateway.chat.chats import Chats
+    from soliloquy_services.gateway.chat.completions import Completions
+    from soliloquy_services.gateway.chat.routes import ChatRoutes
 
     problems = ChatProblems()
     chats = Chats(tutors.usual, problems, transport.publish, settings, rules=rules, open_tutor=tutors.open)

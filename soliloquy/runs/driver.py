@@ -17,7 +17,7 @@ from soliloquy.runtime.model.spending import Spending
 from soliloquy.runtime.reading import open_ordinals
 
 if TYPE_CHECKING:
-    from services.collector.journal import Journal
+    from soliloquy_services.collector.journal import Journal
 
 # The number of problems submitted beyond those that are settled and in flight, so that admission never waits for one.
 SUBMITTED_AHEAD = 128

@@ -14,8 +14,8 @@ from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.gateway_pb2 import ForecastBasis, Interval, RunForecast
 
 if TYPE_CHECKING:
-    from services.executor.handler import JobExecutor
-    from services.gateway.planning import FormerRun
+    from soliloquy_services.executor.handler import JobExecutor
+    from soliloquy_services.gateway.planning import FormerRun
 
 # The conversations of a pilot.
 PILOT = 10

@@ -26,10 +26,10 @@ from soliloquy.v1.gateway_pb2 import RunForecast
 from soliloquy.v1.runs_pb2 import Run, RunRequest
 
 if TYPE_CHECKING:
-    from services.executor.handler import JobExecutor
-    from services.gateway.http.routes import HttpRoute
-    from services.gateway.planning import FormerRun, Offered
-    from services.gateway.service import Gateway
+    from soliloquy_services.executor.handler import JobExecutor
+    from soliloquy_services.gateway.http.routes import HttpRoute
+    from soliloquy_services.gateway.planning import FormerRun, Offered
+    from soliloquy_services.gateway.service import Gateway
 
 # A person waits for a sandbox less long than a run does.
 SANDBOX_SECONDS = 10.0
@@ -50,7 +50,7 @@ class Plans:
         return self._plan(request, self.problems(request)).run(execution)
 
     async def forecast(self, request: RunRequest, former: "FormerRun | None") -> RunForecast:
-        from services.gateway.planning import NothingToTell
+        from soliloquy_services.gateway.planning import NothingToTell
 
         source = await asyncio.to_thread(self.problems, request)
         plan = await asyncio.to_thread(self._plan, request, source)
@@ -65,7 +65,7 @@ class Plans:
             ) from error
 
     def _plan(self, request: RunRequest, source: ProblemSource) -> Plan:
-        from services.gateway.planning import BadRequest
+        from soliloquy_services.gateway.planning import BadRequest
 
         try:
             return Plan.of(
@@ -90,7 +90,7 @@ class Plans:
             raise BadRequest(f"the gateway's models cannot be used: {error}") from error
 
     def problems(self, request: RunRequest) -> ProblemSource:
-        from services.gateway.planning import BadRequest
+        from soliloquy_services.gateway.planning import BadRequest
 
         kinds = {one.name: one.kind for one in self.offered()}
         if request.problems not in kinds:
@@ -111,7 +111,7 @@ class Plans:
             raise BadRequest(f"problems {request.problems!r}: {error}") from error
 
     def offered(self) -> Sequence["Offered"]:
-        from services.gateway.planning import Offered
+        from soliloquy_services.gateway.planning import Offered
 
         entries = sorted(self.files.iterdir()) if self.files else []
         files = [entry.name for entry in entries if entry.is_file() and not entry.name.startswith(".")]
@@ -130,10 +130,10 @@ async def served(
 
     `faults` holds at any moment what keeps other processes from serving.
     """
-    from services.gateway.app import access, answering
-    from services.gateway.chat.chats import ChatSettings
-    from services.gateway.chat.endpoints import EndpointRules
-    from services.gateway.service import Gateway
+    from soliloquy_services.gateway.app import access, answering
+    from soliloquy_services.gateway.chat.chats import ChatSettings
+    from soliloquy_services.gateway.chat.endpoints import EndpointRules
+    from soliloquy_services.gateway.service import Gateway
 
     settings = assignment.settings
     sandbox = None

@@ -111,12 +111,12 @@ def _generated(
     display: Display,
 ) -> GenerationResult:
     # These load what only a run needs.
-    from services.collector.journal import Journal
+    from soliloquy_services.collector.journal import Journal
 
     if folder.is_extended and not folder.journal.exists():
         # They load Arrow, which the run itself does without.
-        from services.collector.restoring import restore_journal
         from soliloquy.dataset.reading import Dataset
+        from soliloquy_services.collector.restoring import restore_journal
 
         restore_journal(Dataset(str(folder.place)), folder.journal)
     spent: Sequence[Mapping[str, Any]] = ()
@@ -126,7 +126,7 @@ def _generated(
         with display(journal.accepted) as show:
             uvloop.run(driver.run(show))
         # It loads Arrow too.
-        from services.collector.dataset import counts_so_far, write_dataset
+        from soliloquy_services.collector.dataset import counts_so_far, write_dataset
 
         if spending:
             # The workers are gone.

@@ -34,7 +34,7 @@ from soliloquy.v1.events_pb2 import ConversationFinished, RunCancelled, RunStand
 from soliloquy.v1.runs_pb2 import Run
 
 if TYPE_CHECKING:
-    from services.collector.journal import Journal
+    from soliloquy_services.collector.journal import Journal
 
 FINISHED = TOPIC_OF[ConversationFinished].name
 STANDING = TOPIC_OF[RunStanding].name

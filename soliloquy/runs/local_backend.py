@@ -24,8 +24,8 @@ from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.runs_pb2 import Run
 
 if TYPE_CHECKING:
-    from services.collector.journal import Journal
     from soliloquy.runtime.model.batch_senders import BatchSenders
+    from soliloquy_services.collector.journal import Journal
 
 # Seconds that unfinished work has when a local run ends.
 GRACE_SECONDS = 3.0
@@ -60,8 +60,8 @@ class LocalBackend:
     @asynccontextmanager
     async def prepared(self, run: Run, journal: "Journal") -> AsyncIterator[Transport]:
         """While the context is entered, submitted problems become conversations in the journal."""
-        from services.collector import app as collecting
-        from services.curriculum import app as admitting
+        from soliloquy_services.collector import app as collecting
+        from soliloquy_services.curriculum import app as admitting
 
         async with (
             open_transport(self._folder.log) as transport,
@@ -117,7 +117,7 @@ class LocalBackend:
 
 def _worker_specs(plan: Plan, log: Path, spending: Path, traces: TraceSettings) -> Sequence[ProcessSpec]:
     """Each worker serves the five services of the loop, and the planner if problems are prepared."""
-    from services.executor.settings import SandboxSettings
+    from soliloquy_services.executor.settings import SandboxSettings
 
     at_once = min(plan.conversations, plan.in_flight)
     sandboxes = min(os.cpu_count() or 1, math.ceil(at_once / CONVERSATIONS_A_SANDBOX))

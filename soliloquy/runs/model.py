@@ -61,8 +61,8 @@ def _prompts_like(name: str) -> Sequence[str]:
 
 def scripted_model(settings: ModelSettings, *, person: bool = False) -> StreamingModel:
     """`person` makes it answer as to a person, whose words follow no script."""
-    from services.model.engines.noise import noise_of
-    from services.model.engines.scripted import ScriptedEngine
+    from soliloquy_services.model.engines.noise import noise_of
+    from soliloquy_services.model.engines.scripted import ScriptedEngine
 
     books = [problem_source(problems).book for problems in settings.problems]
     book = ProblemBook(

@@ -33,8 +33,8 @@ class Probe:
 
 async def probe_endpoint(base_url: str, model: str, recipe: str, problems: str) -> Probe:
     """Raises Failure for an endpoint that does not answer."""
-    from services.executor.pool import SandboxPool
-    from services.executor.settings import SandboxSettings
+    from soliloquy_services.executor.pool import SandboxPool
+    from soliloquy_services.executor.settings import SandboxSettings
 
     endpoint = checked_endpoint({"engine": "openai", "base_url": base_url, "model": model}, "--base-url")
     models = shipped_models().only_at(endpoint)

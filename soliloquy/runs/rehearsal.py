@@ -19,7 +19,7 @@ from soliloquy.v1.conversation_pb2 import Conversation, Ending
 from soliloquy.v1.events_pb2 import ConversationFinished, ConversationStarted, EnrichmentNeeded
 
 if TYPE_CHECKING:
-    from services.executor.handler import JobExecutor
+    from soliloquy_services.executor.handler import JobExecutor
 
 # Conversations played at once: their programs share a few sandboxes.
 _AT_ONCE = 8
@@ -49,7 +49,7 @@ async def rehearsed(plan: Plan, source: ProblemSource, sandbox: "JobExecutor", p
         return event.conversation
 
     async def settled(ordinal: int) -> Judged:
-        from services.curriculum.handler import attempt_at
+        from soliloquy_services.curriculum.handler import attempt_at
 
         problem, found = source.problem(run.seed, ordinal), list[tuple[Conversation, bool]]()
         for attempt in range(run.max_attempts):
@@ -75,8 +75,8 @@ async def rehearsed(plan: Plan, source: ProblemSource, sandbox: "JobExecutor", p
 @asynccontextmanager
 async def own_sandboxes() -> AsyncIterator["JobExecutor"]:
     """Runs the programs of a rehearsal in sandboxes of this process."""
-    from services.executor.pool import SandboxPool
-    from services.executor.settings import SandboxSettings
+    from soliloquy_services.executor.pool import SandboxPool
+    from soliloquy_services.executor.settings import SandboxSettings
 
     pool = SandboxPool(SandboxSettings(spares=0))
     try:

@@ -22,8 +22,8 @@ from soliloquy.runtime.transports.opening import open_transport
 from soliloquy.runtime.transports.port import Transport, Unanswered
 
 if TYPE_CHECKING:
-    from services.executor.pool import SandboxPool
-    from services.gateway.service import Gateway
+    from soliloquy_services.executor.pool import SandboxPool
+    from soliloquy_services.gateway.service import Gateway
 
 # The pause between two attempts to reach a broker that does not answer.
 PAUSE_SECONDS = 1.0
@@ -93,8 +93,8 @@ class Worker:
 
     async def _serve_jobs(self, sandboxes: "SandboxPool", address: str) -> None:
         # It loads gRPC.
-        from services.executor.server import SandboxServer
-        from services.executor.settings import SandboxSettings
+        from soliloquy_services.executor.server import SandboxServer
+        from soliloquy_services.executor.settings import SandboxSettings
 
         server = SandboxServer(sandboxes, self._assignment.sandbox or SandboxSettings(), self._assignment.tls)
         self.addresses.append(f"grpc on {await server.start(address)}")

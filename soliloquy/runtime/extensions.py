@@ -9,7 +9,7 @@ from typing import Any
 
 from soliloquy.runtime.failure import Failure, Refused
 
-_OURS = ("soliloquy", "services")
+_OURS = ("soliloquy", "soliloquy_services")
 _log = logging.getLogger(__name__)
 
 

@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from services.gateway.chat.chats import ChatSettings
-from services.gateway.chat.endpoints import EndpointRules
 from soliloquy.client import Sandbox
 from soliloquy.runs.chat import routes, tutoring
 from soliloquy.runs.model import ModelSettings
+from soliloquy_services.gateway.chat.chats import ChatSettings
+from soliloquy_services.gateway.chat.endpoints import EndpointRules
 from tests.integration.executor.calling import served
 from tests.integration.executor.support import started
 from tests.integration.gateway.site import Site, guarded, site

@@ -4,8 +4,8 @@ import asyncio
 import sys
 from pathlib import Path
 
-from services.gateway.access.access import Access
-from services.gateway.access.tokens import TokenFile
+from soliloquy_services.gateway.access.access import Access
+from soliloquy_services.gateway.access.tokens import TokenFile
 from tests.integration.gateway.site import site
 from tests.unit.gateway.tokens import written
 

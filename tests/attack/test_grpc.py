@@ -18,8 +18,8 @@ from grpc_health.v1 import health_pb2
 from grpc_reflection.v1alpha import reflection_pb2
 from rich.console import Console
 
-from services.gateway.grpc_server import MOST_REQUEST_BYTES, SERVICE
 from soliloquy.cli.tables import table
+from soliloquy_services.gateway.grpc_server import MOST_REQUEST_BYTES, SERVICE
 from tests.attack.mutations import broken_bytes
 from tests.integration.gateway.site import OPERATOR, READER, guarded, site
 

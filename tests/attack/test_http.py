@@ -10,8 +10,8 @@ import pytest
 from rich.console import Console
 from rich.table import Table
 
-from services.gateway.access.access import REQUESTS, SECONDS
 from soliloquy.cli.tables import table
+from soliloquy_services.gateway.access.access import REQUESTS, SECONDS
 from tests.attack.gateway import attacked
 from tests.integration.executor.support import needs_runsc
 from tests.integration.gateway.site import OPERATOR

@@ -14,8 +14,8 @@ import pytest
 
 from benchmarks import processes
 from benchmarks.sandbox_jobs import Snippet, WrongResult, mixes
-from services.executor.pool import SandboxPool
 from soliloquy.v1.sandbox_pb2 import Execution, Job, Lane, Limits, Status
+from soliloquy_services.executor.pool import SandboxPool
 from tests.integration.executor.bypasses import BYPASSES
 from tests.integration.executor.hostile import HOSTILE
 from tests.integration.executor.leftovers import leftovers

@@ -9,7 +9,6 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from services.collector.settings import LiveSettings
 from soliloquy.dataset.layout import REJECTED, ShardLimits
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
@@ -18,6 +17,7 @@ from soliloquy.runtime.events import first_event
 from soliloquy.runtime.topics import TOPIC_OF
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from soliloquy.v1.events_pb2 import ConversationFinished
+from soliloquy_services.collector.settings import LiveSettings
 from tests.integration.transport.support import idle
 from tests.unit.collector.collecting import conversations_in, numbered
 

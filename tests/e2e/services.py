@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from services.collector.settings import LiveSettings
-from services.executor.settings import SandboxSettings
 from soliloquy.runs.assignment import LOOP, Assignment
 from soliloquy.runs.model import ModelSettings
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.kafka.layout import apply
+from soliloquy_services.collector.settings import LiveSettings
+from soliloquy_services.executor.settings import SandboxSettings
 
 
 @contextmanager

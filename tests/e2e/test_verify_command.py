@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from services.collector.dataset import write_dataset
-from services.collector.journal import Journal
 from soliloquy.dataset.storage import Storage
+from soliloquy_services.collector.dataset import write_dataset
+from soliloquy_services.collector.journal import Journal
 from tests.e2e.runs import SOLILOQUY, run, said
 from tests.unit.collector.collecting import numbered
 

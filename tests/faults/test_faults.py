@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from services.executor.gvisor.cgroups import remove
 from soliloquy.cli.tables import table
+from soliloquy_services.executor.gvisor.cgroups import remove
 from tests.e2e.runs import (
     SOLILOQUY,
     command,

@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 from soliloquy.runtime.failure import Failure
-from training.folder import Job
-from training.settings import TrainingSettings
-from training.train import train
+from soliloquy_training.folder import Job
+from soliloquy_training.settings import TrainingSettings
+from soliloquy_training.train import train
 
 MOST_TRIES = 40
 

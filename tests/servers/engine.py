@@ -5,10 +5,10 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-from services.model.engines.chat import ChatBackend
-from services.model.engines.settings import EngineSettings
-from services.model.engines.vllm.settings import VllmSettings
-from services.model.in_process import serve_grpc
+from soliloquy_services.model.engines.chat import ChatBackend
+from soliloquy_services.model.engines.settings import EngineSettings
+from soliloquy_services.model.engines.vllm.settings import VllmSettings
+from soliloquy_services.model.in_process import serve_grpc
 
 MAX_ADAPTERS = 2
 # On a CPU vLLM ends on a seeded prompt that it computes in parts.
@@ -20,7 +20,7 @@ ENGINES = {"transformers": "TransformersEngine", "vllm": "VllmEngine"}
 
 async def main(name: str, base: Path) -> None:
     """Prints the port, and the engine's fault as soon as it has one."""
-    engine = getattr(import_module(f"services.model.engines.{name}.engine"), ENGINES[name])
+    engine = getattr(import_module(f"soliloquy_services.model.engines.{name}.engine"), ENGINES[name])
     settings = EngineSettings(
         model=base, max_adapters=MAX_ADAPTERS, batch=16, cache_tokens=8192, stall_seconds=30.0, vllm=VLLM_SETTINGS
     )

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from services.model.serving import ENVIRONMENT, FAST
+from soliloquy_services.model.serving import ENVIRONMENT, FAST
 from tests.kafka import processes
 from tests.kafka.network import Network
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from soliloquy.recipes.labels import labels_of
 
 ROOT = Path(__file__).parents[2]
-LIBRARY, SERVICES, TRAINING = ROOT / "soliloquy", ROOT / "services", ROOT / "training"
+LIBRARY, SERVICES, TRAINING = ROOT / "soliloquy", ROOT / "soliloquy_services", ROOT / "soliloquy_training"
 SERVICE_NAMES = {
     *("student", "tutor", "codegen", "composer", "planner", "curriculum", "executor", "collector", "gateway", "model")
 }
@@ -35,7 +35,9 @@ SERVING = {"formats": {"dataset"}, "figures": {"dataset"}, "evaluate": None, "co
 def imports(path: Path) -> frozenset[str]:
     """Returns the full names of the modules that a file imports from this project."""
     found = set(_imported(ast.parse(path.read_text("utf-8"))))
-    return frozenset(name for name in found if name.split(".")[0] in ("soliloquy", "services", "training"))
+    return frozenset(
+        name for name in found if name.split(".")[0] in ("soliloquy", "soliloquy_services", "soliloquy_training")
+    )
 
 
 def _imported(tree: ast.AST) -> Iterator[str]:
@@ -150,7 +152,7 @@ def test_the_composition_root_loads_services_and_training_where_they_are_needed(
         for statement in ast.parse(path.read_text("utf-8")).body
         if isinstance(statement, ast.Import | ast.ImportFrom)
         for name in _imported(statement)
-        if name.split(".")[0] in ("services", "training")
+        if name.split(".")[0] in ("soliloquy_services", "soliloquy_training")
     ]
     assert not wrong
 
@@ -162,7 +164,8 @@ def test_services_holds_the_ten_services_and_none_imports_another() -> None:
         for service in SERVICE_NAMES
         for path in modules(SERVICES / service)
         for name in sorted(imports(path))
-        if name.split(".")[0] == "training" or (name.startswith("services.") and name.split(".")[1] != service)
+        if name.split(".")[0] == "soliloquy_training"
+        or (name.startswith("soliloquy_services.") and name.split(".")[1] != service)
     ]
     assert not wrong
 
@@ -190,7 +193,7 @@ def test_training_depends_on_no_service() -> None:
         f"{path.relative_to(ROOT)} imports {name}"
         for path in modules(TRAINING)
         for name in sorted(imports(path))
-        if name.startswith("services.")
+        if name.startswith("soliloquy_services.")
     ]
     assert not wrong
 
@@ -207,8 +210,8 @@ def test_every_service_has_the_same_anatomy() -> None:
 
 # A forked process inherits its parent's counters and exports none of its own: nothing that has a /metrics may fork.
 FORKS = {
-    "services/executor/guest/zygote.py",  # in the sandbox, where none of our metrics are
-    "services/executor/launcher.py",  # in its self-test, where it must be refused
+    "soliloquy_services/executor/guest/zygote.py",  # in the sandbox, where none of our metrics are
+    "soliloquy_services/executor/launcher.py",  # in its self-test, where it must be refused
 }
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from soliloquy.v1.model_pb2 import Adapter
-from training.adapters.canary import Canary
-from training.adapters.registry import Active, NotActivated, Registry, activation_of
-from training.adapters.serving import ModelService
-from training.adapters.version import Version
+from soliloquy_training.adapters.canary import Canary
+from soliloquy_training.adapters.registry import Active, NotActivated, Registry, activation_of
+from soliloquy_training.adapters.serving import ModelService
+from soliloquy_training.adapters.version import Version
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.regular_file import parsed_json
 from soliloquy.runtime.weights import digest_of
-from training.adapters.version import Version, stored_version
+from soliloquy_training.adapters.version import Version, stored_version
 
 _ACTIVE = "active.json"
 _VERSIONS, _FILES = "versions", "files"

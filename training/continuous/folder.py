@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from soliloquy.dataset.reading import Dataset
-from training.continuous.policy import Figures
-from training.continuous.sources import SourceSpan
-from training.state import OUTCOME, RoundsFolder, Workflow
+from soliloquy_training.continuous.policy import Figures
+from soliloquy_training.continuous.sources import SourceSpan
+from soliloquy_training.state import OUTCOME, RoundsFolder, Workflow
 
 _WORKFLOW = Workflow(name="retraining", file="retraining.json", option="--state")
 _HEAD = ("round", "conversations", "from", "to", "loss", "held out", "evaluation before", "after", "outcome")

@@ -13,20 +13,20 @@ from typing import Any, Protocol
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.tls import Tls
 from soliloquy.runtime.weights import base_digest
-from training.adapters.activation import Activation
-from training.adapters.canary import Canary
-from training.adapters.registry import NotActivated, Registry
-from training.adapters.serving import ModelService
-from training.adapters.version import Version, read_version
-from training.continuous.folder import RetrainingFolder, RoundOutcome, RoundPlan
-from training.continuous.policy import Figures, Policy
-from training.continuous.sources import Source
-from training.evaluation.report import REPORT
-from training.folder import Job, TrainingFolder
-from training.freeze import LeaveOut
-from training.settings import Diverged, TrainingSettings
-from training.state import PLAN, RoundFolder, read
-from training.step_log import ROUNDS
+from soliloquy_training.adapters.activation import Activation
+from soliloquy_training.adapters.canary import Canary
+from soliloquy_training.adapters.registry import NotActivated, Registry
+from soliloquy_training.adapters.serving import ModelService
+from soliloquy_training.adapters.version import Version, read_version
+from soliloquy_training.continuous.folder import RetrainingFolder, RoundOutcome, RoundPlan
+from soliloquy_training.continuous.policy import Figures, Policy
+from soliloquy_training.continuous.sources import Source
+from soliloquy_training.evaluation.report import REPORT
+from soliloquy_training.folder import Job, TrainingFolder
+from soliloquy_training.freeze import LeaveOut
+from soliloquy_training.settings import Diverged, TrainingSettings
+from soliloquy_training.state import PLAN, RoundFolder, read
+from soliloquy_training.step_log import ROUNDS
 
 Report = Mapping[str, Any]
 

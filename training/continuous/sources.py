@@ -14,7 +14,7 @@ from soliloquy.dataset.storage import Storage
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.opening import open_transport
 from soliloquy.v1.conversation_pb2 import Conversation
-from training.freeze import FINISHED, AcceptedFilter, LeaveOut, finished_in, freeze, freeze_topic
+from soliloquy_training.freeze import FINISHED, AcceptedFilter, LeaveOut, finished_in, freeze, freeze_topic
 
 # The pause between two reads of a growing dataset.
 LOOK_SECONDS = 2.0

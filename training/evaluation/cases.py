@@ -11,7 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.runtime.model.faults import ModelFailed
 from soliloquy.v1.conversation_pb2 import ModelCall, ParseOutcome
-from training.evaluation.shares import share_of
+from soliloquy_training.evaluation.shares import share_of
 
 C = TypeVar("C")
 R = TypeVar("R")

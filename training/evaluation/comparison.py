@@ -9,7 +9,7 @@ from typing import Any
 
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.regular_file import parsed_json, read_json, read_regular
-from training.evaluation.report import CASES, REPORT, format_figure, format_share, is_measured, table
+from soliloquy_training.evaluation.report import CASES, REPORT, format_figure, format_share, is_measured, table
 
 # An evaluation of thousands of cases has a few megabytes.
 _MOST_BYTES = 256 * 1024**2

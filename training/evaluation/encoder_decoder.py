@@ -6,7 +6,7 @@ from pathlib import Path
 from soliloquy.runtime.model import ModelRefused, StreamListener
 from soliloquy.runtime.weights import encoder_decoder_text, positions
 from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest
-from training.evaluation.text_models import tokenizer_and_model
+from soliloquy_training.evaluation.text_models import tokenizer_and_model
 
 
 class EncoderDecoderModel:

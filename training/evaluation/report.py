@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from soliloquy.runtime.atomic_file import atomic_file
-from training.evaluation.cases import CaseResult
+from soliloquy_training.evaluation.cases import CaseResult
 
 REPORT = "report.json"
 CASES = "cases.jsonl"

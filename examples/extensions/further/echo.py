@@ -3,9 +3,9 @@
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
-from services.model.engines.engine import TokenDelta, TokenRequest
-from services.model.engines.settings import EngineSettings
 from soliloquy.v1.model_pb2 import Finish
+from soliloquy_services.model.engines.engine import TokenDelta, TokenRequest
+from soliloquy_services.model.engines.settings import EngineSettings
 
 
 class EchoEngine:

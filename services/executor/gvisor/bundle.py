@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from services.executor.gvisor.runsc import SandboxUnavailable
-from services.executor.policy import ENVIRONMENT, EXTENSIONS, KINDS, LIMITS, ZYGOTE_UID
+from soliloquy_services.executor.gvisor.runsc import SandboxUnavailable
+from soliloquy_services.executor.policy import ENVIRONMENT, EXTENSIONS, KINDS, LIMITS, ZYGOTE_UID
 
 _GUEST = Path(__file__).parents[1] / "guest"
 _GUEST_HOME = "/soliloquy"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from services.executor.gvisor import mounts
+from soliloquy_services.executor.gvisor import mounts
 
 _UNIFIED = Path("/sys/fs/cgroup")
 _LIMITS = ("memory.limit_in_bytes", "memory.max")

@@ -8,9 +8,9 @@ import signal
 from dataclasses import dataclass
 from pathlib import Path
 
-from services.executor.gvisor import cgroups, folder
-from services.executor.gvisor.cgroups import Cgroup
-from services.executor.gvisor.runsc import SandboxUnavailable
+from soliloquy_services.executor.gvisor import cgroups, folder
+from soliloquy_services.executor.gvisor.cgroups import Cgroup
+from soliloquy_services.executor.gvisor.runsc import SandboxUnavailable
 
 _log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from io import TextIOWrapper
 from pathlib import Path
 
-from services.executor.gvisor import cgroups, mounts
+from soliloquy_services.executor.gvisor import cgroups, mounts
 
 _log = logging.getLogger(__name__)
 

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from services.gateway.access.connections import Connections, Peer
-from services.gateway.access.rate import RATE_LIMITS, RateLimits, TokenBuckets, rate_key
-from services.gateway.access.tokens import ROLE_OF, Token, TokenFile, allowed, is_steering
-from services.gateway.refusals import Code, Refusal
 from soliloquy.runtime.instruments import counter, histogram
+from soliloquy_services.gateway.access.connections import Connections, Peer
+from soliloquy_services.gateway.access.rate import RATE_LIMITS, RateLimits, TokenBuckets, rate_key
+from soliloquy_services.gateway.access.tokens import ROLE_OF, Token, TokenFile, allowed, is_steering
+from soliloquy_services.gateway.refusals import Code, Refusal
 
 REQUESTS = counter("soliloquy_gateway_requests_total")
 SECONDS = histogram("soliloquy_gateway_request_seconds")
@@ -23,7 +23,7 @@ _LONGEST = 200
 _REFUSED = (Code.UNAUTHENTICATED, Code.DENIED, Code.TOO_MANY)
 
 # A name of its own, by which operators can filter.
-_audit = logging.getLogger("services.gateway.access.audit")
+_audit = logging.getLogger("soliloquy_services.gateway.access.audit")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

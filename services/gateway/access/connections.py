@@ -16,8 +16,8 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from services.gateway.access.rate import rate_key
 from soliloquy.runtime.instruments import counter, gauge
+from soliloquy_services.gateway.access.rate import rate_key
 
 OPEN = gauge("soliloquy_gateway_connections")
 CLOSED = counter("soliloquy_gateway_connections_closed_total")

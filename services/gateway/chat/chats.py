@@ -10,23 +10,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Generic, Protocol, TypeVar
 
-from services.gateway.access.access import CALLER
-from services.gateway.chat import progress
-from services.gateway.chat.endpoints import ChosenModel, EndpointRules
-from services.gateway.chat.messages import (
-    ChatFinished,
-    ChatMessage,
-    ChatOffer,
-    ChatProblem,
-    ChatRecipe,
-    ChatState,
-    ChatTutorInfo,
-    StartChat,
-    clean_text,
-)
-from services.gateway.chat.progress import ProgressEvent, progress_of
-from services.gateway.chat.tutor import ChatTutor, TutorModel, person_in, recipes_for, refuse_stand_in
-from services.gateway.refusals import Code, Refusal
 from soliloquy.recipes.packages import DEFAULT
 from soliloquy.recipes.person import Guide
 from soliloquy.recipes.prompts import BrokenPrompt
@@ -37,6 +20,23 @@ from soliloquy.runtime.transports.port import Unanswered
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem
 from soliloquy.v1.events_pb2 import ConversationFinished
 from soliloquy.v1.runs_pb2 import Run
+from soliloquy_services.gateway.access.access import CALLER
+from soliloquy_services.gateway.chat import progress
+from soliloquy_services.gateway.chat.endpoints import ChosenModel, EndpointRules
+from soliloquy_services.gateway.chat.messages import (
+    ChatFinished,
+    ChatMessage,
+    ChatOffer,
+    ChatProblem,
+    ChatRecipe,
+    ChatState,
+    ChatTutorInfo,
+    StartChat,
+    clean_text,
+)
+from soliloquy_services.gateway.chat.progress import ProgressEvent, progress_of
+from soliloquy_services.gateway.chat.tutor import ChatTutor, TutorModel, person_in, recipes_for, refuse_stand_in
+from soliloquy_services.gateway.refusals import Code, Refusal
 
 # Kept chats of a recipe form one dataset: the run's second part names the recipe and its prompts.
 RUN = "chats"

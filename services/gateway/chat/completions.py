@@ -9,12 +9,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from services.gateway.access.access import CALLER
-from services.gateway.chat.chats import ChatSettings, ExpiringCache, ProblemFinder, conversation_about
-from services.gateway.chat.messages import clean_text
-from services.gateway.chat.progress import REPLY_AGAIN, Report, progress_of
-from services.gateway.chat.tutor import ChatTutor, person_in, recipes_for, refuse_stand_in
-from services.gateway.refusals import Code, Refusal
 from soliloquy.runtime.completions import (
     LAST_EVENT,
     ChatResponse,
@@ -27,6 +21,12 @@ from soliloquy.runtime.completions import (
 from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.model_pb2 import Completion, Finish
+from soliloquy_services.gateway.access.access import CALLER
+from soliloquy_services.gateway.chat.chats import ChatSettings, ExpiringCache, ProblemFinder, conversation_about
+from soliloquy_services.gateway.chat.messages import clean_text
+from soliloquy_services.gateway.chat.progress import REPLY_AGAIN, Report, progress_of
+from soliloquy_services.gateway.chat.tutor import ChatTutor, person_in, recipes_for, refuse_stand_in
+from soliloquy_services.gateway.refusals import Code, Refusal
 
 # Separates a reply that was sent and does not count from the one in its place.
 _REPLACED = "\n\n"

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from services.gateway.access.loopback import names_loopback
-from services.gateway.refusals import Code, Refusal
+from soliloquy_services.gateway.access.loopback import names_loopback
+from soliloquy_services.gateway.refusals import Code, Refusal
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,14 +8,22 @@ from typing import Any
 
 from starlette.responses import Response
 
-from services.gateway.chat.chats import Chats
-from services.gateway.chat.completions import Completions, openai_error, parse_request
-from services.gateway.chat.messages import ChatFinished, ChatOffer, ChatState, FinishChat, Say, StartChat, parse_body
-from services.gateway.http.responses import json_response
-from services.gateway.http.routes import HttpRoute, RequestContext
-from services.gateway.http.streams import Stream, event
-from services.gateway.refusals import Refusal
 from soliloquy.runtime.completions import CommonChatRequest
+from soliloquy_services.gateway.chat.chats import Chats
+from soliloquy_services.gateway.chat.completions import Completions, openai_error, parse_request
+from soliloquy_services.gateway.chat.messages import (
+    ChatFinished,
+    ChatOffer,
+    ChatState,
+    FinishChat,
+    Say,
+    StartChat,
+    parse_body,
+)
+from soliloquy_services.gateway.http.responses import json_response
+from soliloquy_services.gateway.http.routes import HttpRoute, RequestContext
+from soliloquy_services.gateway.http.streams import Stream, event
+from soliloquy_services.gateway.refusals import Refusal
 
 # Texts are bounded in characters, and JSON writes a character in at most twelve bytes.
 _MOST_BYTES = 256 * 1024

@@ -10,9 +10,6 @@ from typing import TypeVar
 
 from google.protobuf.message import Message
 
-from services.gateway.chat import progress
-from services.gateway.chat.progress import Report
-from services.gateway.refusals import Code, Refusal
 from soliloquy.recipes.packages import UnknownRecipe, known_recipes
 from soliloquy.recipes.person import Person, VisibleText
 from soliloquy.recipes.recipe import find
@@ -31,6 +28,9 @@ from soliloquy.v1.events_pb2 import (
     TutorReplied,
 )
 from soliloquy.v1.model_pb2 import GenerateRequest
+from soliloquy_services.gateway.chat import progress
+from soliloquy_services.gateway.chat.progress import Report
+from soliloquy_services.gateway.refusals import Code, Refusal
 
 _log = logging.getLogger(__name__)
 _AGAIN_SECONDS = 1.0

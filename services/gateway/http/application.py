@@ -19,23 +19,23 @@ from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from services.gateway.access.access import Access
-from services.gateway.access.rate import REFUSAL_SECONDS
-from services.gateway.http.choices import choices
-from services.gateway.http.connection import lost_within
-from services.gateway.http.dispatcher import RouteDispatcher, credentials_of
-from services.gateway.http.downloads import Downloads
-from services.gateway.http.files import files
-from services.gateway.http.openapi import openapi_route
-from services.gateway.http.responses import error_response
-from services.gateway.http.routes import HttpRoute, RequestContext
-from services.gateway.http.run_routes import RunRoutes
-from services.gateway.http.session import ROUTES as SESSION
-from services.gateway.http.training import training
-from services.gateway.refusals import Refusal
-from services.gateway.service import Gateway
-from services.gateway.settings import GatewaySettings
 from soliloquy.web import FOLDER as SHARED
+from soliloquy_services.gateway.access.access import Access
+from soliloquy_services.gateway.access.rate import REFUSAL_SECONDS
+from soliloquy_services.gateway.http.choices import choices
+from soliloquy_services.gateway.http.connection import lost_within
+from soliloquy_services.gateway.http.dispatcher import RouteDispatcher, credentials_of
+from soliloquy_services.gateway.http.downloads import Downloads
+from soliloquy_services.gateway.http.files import files
+from soliloquy_services.gateway.http.openapi import openapi_route
+from soliloquy_services.gateway.http.responses import error_response
+from soliloquy_services.gateway.http.routes import HttpRoute, RequestContext
+from soliloquy_services.gateway.http.run_routes import RunRoutes
+from soliloquy_services.gateway.http.session import ROUTES as SESSION
+from soliloquy_services.gateway.http.training import training
+from soliloquy_services.gateway.refusals import Refusal
+from soliloquy_services.gateway.service import Gateway
+from soliloquy_services.gateway.settings import GatewaySettings
 
 CONSOLE = Path(__file__).parents[1] / "console"
 MOUNTED = {"/assets/services/gateway/console": CONSOLE, "/assets/soliloquy/web": SHARED}

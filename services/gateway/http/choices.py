@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from services.gateway.http.formats import FormatChoice, formats
-from services.gateway.http.routes import HttpRoute, RequestContext
-from services.gateway.planning import Offered
-from services.gateway.service import Gateway
-from services.gateway.validation import RUN_LIMITS
 from soliloquy.recipes.packages import DEFAULT, folder, known_recipes
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.model.settings import Models
+from soliloquy_services.gateway.http.formats import FormatChoice, formats
+from soliloquy_services.gateway.http.routes import HttpRoute, RequestContext
+from soliloquy_services.gateway.planning import Offered
+from soliloquy_services.gateway.service import Gateway
+from soliloquy_services.gateway.validation import RUN_LIMITS
 
 # A form's initial values, beside the usual values of `limits.toml`.
 _DEFAULTS: Mapping[str, str | int] = {"recipe": DEFAULT, "conversations": 100, "seed": 0}

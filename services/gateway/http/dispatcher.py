@@ -10,14 +10,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 
-from services.gateway.access.access import Access, AuditRecord, Credentials
-from services.gateway.access.connections import peer_at
-from services.gateway.access.loopback import names_loopback, same_origin
-from services.gateway.http.connection import certificate_of
-from services.gateway.http.responses import error_response, json_response, not_offered
-from services.gateway.http.routes import HttpRoute, RequestContext
-from services.gateway.http.session import token_of
-from services.gateway.refusals import Code, Refusal
+from soliloquy_services.gateway.access.access import Access, AuditRecord, Credentials
+from soliloquy_services.gateway.access.connections import peer_at
+from soliloquy_services.gateway.access.loopback import names_loopback, same_origin
+from soliloquy_services.gateway.http.connection import certificate_of
+from soliloquy_services.gateway.http.responses import error_response, json_response, not_offered
+from soliloquy_services.gateway.http.routes import HttpRoute, RequestContext
+from soliloquy_services.gateway.http.session import token_of
+from soliloquy_services.gateway.refusals import Code, Refusal
 
 # Below this path even the answer that a path does not exist requires a token.
 GUARDED = "/v1/"

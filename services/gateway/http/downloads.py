@@ -14,15 +14,15 @@ from typing import BinaryIO
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from services.gateway.datasets import stored
-from services.gateway.http.files import CHUNK_BYTES, attachment
-from services.gateway.http.formats import formats
-from services.gateway.http.routes import HttpRoute, RequestContext
-from services.gateway.produce_file import REPORT
-from services.gateway.refusals import Code, Refusal
-from services.gateway.service import Gateway
 from soliloquy.dataset.storage import Storage
 from soliloquy.v1.gateway_pb2 import GetRunRequest
+from soliloquy_services.gateway.datasets import stored
+from soliloquy_services.gateway.http.files import CHUNK_BYTES, attachment
+from soliloquy_services.gateway.http.formats import formats
+from soliloquy_services.gateway.http.routes import HttpRoute, RequestContext
+from soliloquy_services.gateway.produce_file import REPORT
+from soliloquy_services.gateway.refusals import Code, Refusal
+from soliloquy_services.gateway.service import Gateway
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,7 +103,7 @@ class Downloads:
         arguments = (place, kind, str(out), str(LIMITS.bytes))
         try:
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "services.gateway.produce_file", *arguments),
+                *(sys.executable, "-m", "soliloquy_services.gateway.produce_file", *arguments),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=asyncio.subprocess.PIPE,

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from starlette.responses import Response, StreamingResponse
 
-from services.gateway.http.routes import HttpRoute, RequestContext
-from services.gateway.refusals import Code, Refusal
-from services.gateway.service import Gateway
 from soliloquy.dataset.layout import KINDS
 from soliloquy.dataset.manifest import MANIFEST, UnreadableManifest, read_manifest, shards_of
 from soliloquy.dataset.storage import Storage
 from soliloquy.v1.gateway_pb2 import GetRunRequest
+from soliloquy_services.gateway.http.routes import HttpRoute, RequestContext
+from soliloquy_services.gateway.refusals import Code, Refusal
+from soliloquy_services.gateway.service import Gateway
 
 CHUNK_BYTES = 256 * 1024
 # A manifest cannot name files outside its folder.

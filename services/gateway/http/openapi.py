@@ -12,12 +12,12 @@ from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescript
 from pydantic import TypeAdapter
 from starlette.responses import Response
 
-from services.gateway.access.tokens import ROLE_OF
-from services.gateway.http.constraints import constraints, digits_up_to
-from services.gateway.http.responses import REQUEST_TIMEOUT, to_json
-from services.gateway.http.routes import DRY_RUN, HttpRoute, RequestContext
-from services.gateway.http.session import COOKIE
-from services.gateway.refusals import Code
+from soliloquy_services.gateway.access.tokens import ROLE_OF
+from soliloquy_services.gateway.http.constraints import constraints, digits_up_to
+from soliloquy_services.gateway.http.responses import REQUEST_TIMEOUT, to_json
+from soliloquy_services.gateway.http.routes import DRY_RUN, HttpRoute, RequestContext
+from soliloquy_services.gateway.http.session import COOKIE
+from soliloquy_services.gateway.refusals import Code
 
 Schema = dict[str, Any]
 

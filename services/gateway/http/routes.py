@@ -10,9 +10,9 @@ from google.protobuf.descriptor import Descriptor
 from starlette.requests import Request
 from starlette.responses import Response
 
-from services.gateway.access.access import Access, AuditRecord, Credentials
-from services.gateway.http.parsing import MOST_BODY_BYTES, Json, read_body
-from services.gateway.http.streams import GREETING, Stream
+from soliloquy_services.gateway.access.access import Access, AuditRecord, Credentials
+from soliloquy_services.gateway.http.parsing import MOST_BODY_BYTES, Json, read_body
+from soliloquy_services.gateway.http.streams import GREETING, Stream
 
 Method = Literal["GET", "POST", "DELETE"]
 DRY_RUN = "dry_run"

@@ -10,16 +10,6 @@ from google.protobuf.descriptor import MethodDescriptor
 from starlette.datastructures import QueryParams
 from starlette.responses import Response
 
-from services.gateway.access.access import target_of
-from services.gateway.grpc_server import SERVICE, method_name
-from services.gateway.http.openapi import comments
-from services.gateway.http.parsing import parse_message
-from services.gateway.http.responses import CachedEncoder, json_response
-from services.gateway.http.routes import DRY_RUN, HttpRoute, Method, RequestContext
-from services.gateway.http.streams import Stream, encoded_event, event
-from services.gateway.refusals import Code, Refusal
-from services.gateway.service import Gateway
-from services.gateway.watching import Skipped
 from soliloquy.v1.gateway_pb2 import (
     GetConversationRequest,
     GetConversationResponse,
@@ -27,6 +17,16 @@ from soliloquy.v1.gateway_pb2 import (
     RunForecast,
     StartRunRequest,
 )
+from soliloquy_services.gateway.access.access import target_of
+from soliloquy_services.gateway.grpc_server import SERVICE, method_name
+from soliloquy_services.gateway.http.openapi import comments
+from soliloquy_services.gateway.http.parsing import parse_message
+from soliloquy_services.gateway.http.responses import CachedEncoder, json_response
+from soliloquy_services.gateway.http.routes import DRY_RUN, HttpRoute, Method, RequestContext
+from soliloquy_services.gateway.http.streams import Stream, encoded_event, event
+from soliloquy_services.gateway.refusals import Code, Refusal
+from soliloquy_services.gateway.service import Gateway
+from soliloquy_services.gateway.watching import Skipped
 
 # The method, path and name of each RPC, and the event name of a stream's messages. Fields in braces come from the path,
 # the others from the body or, for a GET, from the query.

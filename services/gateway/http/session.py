@@ -8,10 +8,10 @@ from pydantic import ConfigDict, Field, with_config
 from starlette.requests import Request
 from starlette.responses import Response
 
-from services.gateway.access.access import Credentials, bearer
-from services.gateway.http.responses import json_response
-from services.gateway.http.routes import HttpRoute, RequestContext
-from services.gateway.refusals import Code, Refusal
+from soliloquy_services.gateway.access.access import Credentials, bearer
+from soliloquy_services.gateway.http.responses import json_response
+from soliloquy_services.gateway.http.routes import HttpRoute, RequestContext
+from soliloquy_services.gateway.refusals import Code, Refusal
 
 COOKIE = "soliloquy"
 # A working day.

@@ -8,8 +8,8 @@ from typing import Any
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from services.gateway.http.connection import abort
-from services.gateway.http.responses import error_response, to_json
+from soliloquy_services.gateway.http.connection import abort
+from soliloquy_services.gateway.http.responses import error_response, to_json
 
 HEARTBEAT_SECONDS = 15.0
 # A reader that does not take an event within this time is disconnected.

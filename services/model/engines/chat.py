@@ -7,7 +7,9 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from pathlib import Path
 
-from services.model.engines.engine import (
+from soliloquy.runtime.weights import base_digest
+from soliloquy.v1.model_pb2 import Adapter, Completion, Delta, Finish, GenerateRequest, ModelInfo, Sampling
+from soliloquy_services.model.engines.engine import (
     MOST_LOGPROBS,
     Engine,
     EngineBusy,
@@ -18,15 +20,13 @@ from services.model.engines.engine import (
     TooLong,
     UnknownAdapter,
 )
-from services.model.engines.grammar import grammar
-from services.model.engines.matrices import check_matrices
-from services.model.engines.metrics import EngineMetrics
-from services.model.engines.settings import EngineSettings
-from services.model.engines.stopping import Stops
-from services.model.engines.tokenizer import ChatTokenizer
-from services.model.engines.weights import check_base, check_fits, read_adapter
-from soliloquy.runtime.weights import base_digest
-from soliloquy.v1.model_pb2 import Adapter, Completion, Delta, Finish, GenerateRequest, ModelInfo, Sampling
+from soliloquy_services.model.engines.grammar import grammar
+from soliloquy_services.model.engines.matrices import check_matrices
+from soliloquy_services.model.engines.metrics import EngineMetrics
+from soliloquy_services.model.engines.settings import EngineSettings
+from soliloquy_services.model.engines.stopping import Stops
+from soliloquy_services.model.engines.tokenizer import ChatTokenizer
+from soliloquy_services.model.engines.weights import check_base, check_fits, read_adapter
 
 
 class ChatBackend:

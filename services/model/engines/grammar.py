@@ -6,7 +6,7 @@ from typing import Any
 
 from llguidance import LLMatcher
 
-from services.model.engines.engine import InvalidRequest
+from soliloquy_services.model.engines.engine import InvalidRequest
 
 # With free whitespace between tokens, a weak model writes whitespace for ever.
 _STYLE = {"whitespace_flexible": False}

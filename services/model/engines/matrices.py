@@ -5,8 +5,8 @@ from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
 
-from services.model.engines.engine import MissingWeights, WrongBase
 from soliloquy.runtime.weights import ADAPTER_WEIGHTS, lora_ranks
+from soliloquy_services.model.engines.engine import MissingWeights, WrongBase
 
 # How weights that are not quantized are stored.
 _WHOLE = {"F64", "F32", "F16", "BF16"}

@@ -4,9 +4,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from services.model.engines.engine import Engine, EngineRefused
 from soliloquy.runtime.instruments import counter, gauge, histogram
 from soliloquy.v1.model_pb2 import Finish
+from soliloquy_services.model.engines.engine import Engine, EngineRefused
 
 PROMPT_TOKENS = counter("soliloquy_model_prompt_tokens_total")
 COMPLETION_TOKENS = counter("soliloquy_model_completion_tokens_total")

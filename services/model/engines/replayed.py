@@ -5,12 +5,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from services.model.engines.scripted import word_completion
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.model import StreamingModel, StreamListener
 from soliloquy.texts.phrases import words_of
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+from soliloquy_services.model.engines.scripted import word_completion
 
 # The prompts that hold less than the conversation with the student's latest message.
 _STUDENT, _PROGRAM = "student", "use_python"

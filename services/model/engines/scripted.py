@@ -4,7 +4,6 @@ import asyncio
 import re
 from collections.abc import Mapping, Sequence
 
-from services.model.engines.noise import Noise
 from soliloquy.problems.solving.independent_programs import SPEAKERS
 from soliloquy.recipes.packages import known_recipes
 from soliloquy.recipes.recipe import find
@@ -13,6 +12,7 @@ from soliloquy.runtime.model import ChunkReceiver, ModelRefused, StreamListener
 from soliloquy.runtime.model.samples import seeds_of, together
 from soliloquy.runtime.seeds import draw
 from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest, Message
+from soliloquy_services.model.engines.noise import Noise
 
 
 class ScriptedEngine:

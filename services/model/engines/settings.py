@@ -5,7 +5,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
 
-from services.model.engines.vllm.settings import VllmSettings
+from soliloquy_services.model.engines.vllm.settings import VllmSettings
 
 
 class EngineSettings(BaseModel, frozen=True, extra="forbid"):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from services.model.engines.engine import InvalidRequest
+from soliloquy_services.model.engines.engine import InvalidRequest
 
 MOST_STOPS = 16
 

@@ -8,9 +8,9 @@ from jinja2 import TemplateError
 from tokenizers.decoders import DecodeStream
 from transformers import AutoTokenizer
 
-from services.model.engines.engine import InvalidRequest, MissingWeights, TokenScore
 from soliloquy.runtime.weights import FOLDER_ONLY
 from soliloquy.v1.model_pb2 import Message, TokenLogprob
+from soliloquy_services.model.engines.engine import InvalidRequest, MissingWeights, TokenScore
 
 _ROLES = {"system", "user", "assistant"}
 # Stands for bytes of an incomplete character.

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from services.model.engines.engine import MissingWeights, WrongBase
 from soliloquy.runtime.weights import ADAPTER_CONFIG, ADAPTER_WEIGHTS, digest_of, flaw_of_base, named_base
 from soliloquy.v1.model_pb2 import Adapter
+from soliloquy_services.model.engines.engine import MissingWeights, WrongBase
 
 
 def check_base(folder: Path) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 from aiohttp import web
 
-from services.model.fake.batches import Batch, FakeBatches, Line, flaw_of
 from soliloquy.runtime.model.dialects import BatchForm
+from soliloquy_services.model.fake.batches import Batch, FakeBatches, Line, flaw_of
 
 _NAME = "batch_"
 

@@ -6,9 +6,9 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
-from services.model.fake.dialects import SpokenDialect
 from soliloquy.recipes.scripted.faults import Rates
 from soliloquy.v1.model_pb2 import Completion, Finish
+from soliloquy_services.model.fake.dialects import SpokenDialect
 
 _TIMES = re.compile(r"(\d) [×*] (\d)")
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from aiohttp import web
 
-from services.model.fake.batches import Batch, FakeBatches, Line, flaw_of
-from services.model.fake.dialects import RefusedRequest
-from services.model.fake.file_batches import jsonl
 from soliloquy.runtime.model.dialects import MESSAGES_NAMES, BatchForm
 from soliloquy.v1.model_pb2 import Completion, Finish
+from soliloquy_services.model.fake.batches import Batch, FakeBatches, Line, flaw_of
+from soliloquy_services.model.fake.dialects import RefusedRequest
+from soliloquy_services.model.fake.file_batches import jsonl
 
 _NAME = "msgbatch_"
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")

@@ -11,15 +11,6 @@ from typing import Any
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from services.model.engines.scripted import word_completion
-from services.model.fake.batches import FakeBatches
-from services.model.fake.dialects import FILTERED, RefusedRequest, SpokenDialect, asked_schema, shaped
-from services.model.fake.file_batches import FileRoutes
-from services.model.fake.invoice import Invoice, PrefixCache, text_of
-from services.model.fake.manners import Manners
-from services.model.fake.message_batches import MessageRoutes, as_chat_request, as_message
-from services.model.fake.schema_values import sentence, value_of
-from services.model.fake.settings import FakeSettings, Fate
 from soliloquy.runtime.completions import LAST_EVENT, ChatResponse, model_entry, sse
 from soliloquy.runtime.listening import listening
 from soliloquy.runtime.model import Model, ModelRefused
@@ -28,6 +19,15 @@ from soliloquy.runtime.model.openai_client import PROMPT_HEADER, SEED_HEADER
 from soliloquy.runtime.model.samples import together
 from soliloquy.runtime.seeds import draw
 from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest, Message
+from soliloquy_services.model.engines.scripted import word_completion
+from soliloquy_services.model.fake.batches import FakeBatches
+from soliloquy_services.model.fake.dialects import FILTERED, RefusedRequest, SpokenDialect, asked_schema, shaped
+from soliloquy_services.model.fake.file_batches import FileRoutes
+from soliloquy_services.model.fake.invoice import Invoice, PrefixCache, text_of
+from soliloquy_services.model.fake.manners import Manners
+from soliloquy_services.model.fake.message_batches import MessageRoutes, as_chat_request, as_message
+from soliloquy_services.model.fake.schema_values import sentence, value_of
+from soliloquy_services.model.fake.settings import FakeSettings, Fate
 
 MAX_REQUEST_BYTES = 4 * 1024**2
 PIECE_CHARACTERS = 16

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from enum import Enum
 
-from services.model.fake.batches import BatchFaults
 from soliloquy.runtime.seeds import draw
+from soliloquy_services.model.fake.batches import BatchFaults
 
 
 class Fate(Enum):

@@ -25,8 +25,8 @@ def compare(*, folders: tuple[Path, ...], out: Path | None, as_json: bool) -> No
 
     For example, compare a base model with the model tuned from it, or the same model on several engines.
     """
-    from training.evaluation.comparison import head, page, read, rows
-    from training.evaluation.report import REPORT
+    from soliloquy_training.evaluation.comparison import head, page, read, rows
+    from soliloquy_training.evaluation.report import REPORT
 
     if out:
         refuse_foreign(out, f"{COMPARISON}.md", REPORT)

@@ -90,7 +90,7 @@ def evaluating(
             **options: Any,
         ) -> None:
             context = click.get_current_context()
-            from training.evaluation.report import REPORT
+            from soliloquy_training.evaluation.report import REPORT
 
             check(context)
             refuse_foreign(out, REPORT)

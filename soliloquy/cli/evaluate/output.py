@@ -14,7 +14,7 @@ from soliloquy.cli.terminal import echo, open_console
 from soliloquy.runtime.extras import NotInstalled
 
 if TYPE_CHECKING:
-    from training.evaluation.cases import CaseResult
+    from soliloquy_training.evaluation.cases import CaseResult
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,13 +25,13 @@ class Evaluated:
     tables: Iterable[Table]
 
     def write(self, out: Path) -> None:
-        from training.evaluation.report import write_report
+        from soliloquy_training.evaluation.report import write_report
 
         write_report(out, self.report, self.results, self.page)
 
 
 def deliver(out: Path, evaluated: Evaluated, *, as_json: bool, quiet: bool) -> None:
-    from training.evaluation.report import PICTURE
+    from soliloquy_training.evaluation.report import PICTURE
 
     with writing_to(out):
         evaluated.write(out)
@@ -46,7 +46,7 @@ def deliver(out: Path, evaluated: Evaluated, *, as_json: bool, quiet: bool) -> N
 
 def figures_table(report: Mapping[str, Any], names: Iterable[str]) -> Table:
     """Returns a table with a row for each metric; a command may add rows of its own."""
-    from training.evaluation.report import figure_rows
+    from soliloquy_training.evaluation.report import figure_rows
 
     table = Table("metric", "share of cases, with its 95 % interval", report["whose"], title=report["name"])
     for row in figure_rows(report, names):
@@ -59,6 +59,6 @@ def draw_picture(path: Path, reports: Mapping[str, Mapping[str, Any]], *, quiet:
         if not quiet:
             echo(f"no {path.name}: {NotInstalled('matplotlib', 'train')}", err=True)
         return
-    from training.evaluation.picture import draw
+    from soliloquy_training.evaluation.picture import draw
 
     draw(path, reports)

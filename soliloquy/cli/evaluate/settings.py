@@ -23,8 +23,8 @@ from soliloquy.runtime.seeds import draw
 from soliloquy.v1.conversation_pb2 import Problem
 
 if TYPE_CHECKING:
-    from training.evaluation.cases import CaseResult
-    from training.evaluation.recipe_loop import Execute, RecipeLoop
+    from soliloquy_training.evaluation.cases import CaseResult
+    from soliloquy_training.evaluation.recipe_loop import Execute, RecipeLoop
 
 C = TypeVar("C")
 R = TypeVar("R")
@@ -62,7 +62,7 @@ class EvaluationSettings:
         self, recipe: str, sandbox: "AbstractAsyncContextManager[Execute] | None" = None
     ) -> "AsyncIterator[tuple[ModelByRole, RecipeLoop]]":
         """Runs the tutor's model, and the recipe with it; without another sandbox, programs run as in the executor."""
-        from training.evaluation.recipe_loop import RecipeLoop
+        from soliloquy_training.evaluation.recipe_loop import RecipeLoop
 
         find(recipe).fingerprints(changed := self.changed_prompts(recipe))
         async with (
@@ -82,7 +82,7 @@ class EvaluationSettings:
         counts: Callable[[R], bool],
     ) -> list[R]:
         """Returns the results in order; shows how many count, and why the tutor's model does not answer."""
-        from training.evaluation.cases import run_bounded
+        from soliloquy_training.evaluation.cases import run_bounded
 
         done = passing = 0
         with count("cases", len(cases), quiet=self.quiet) as show:
@@ -126,7 +126,7 @@ class EvaluationSettings:
 
         `name` is that of a tutor that is not the model alone, `prompts` are digests of prompts beside the recipe's.
         """
-        from training.evaluation.cases import adapter_digests
+        from soliloquy_training.evaluation.cases import adapter_digests
 
         return {
             "protocol": recipe,
@@ -157,9 +157,9 @@ def _of_file(source: ProblemSource, seed: int) -> Iterable[Problem]:
 
 @asynccontextmanager
 async def _sandboxed() -> "AsyncIterator[Execute]":
-    from services.executor.handler import run
-    from services.executor.pool import SandboxPool
-    from services.executor.settings import SandboxSettings
+    from soliloquy_services.executor.handler import run
+    from soliloquy_services.executor.pool import SandboxPool
+    from soliloquy_services.executor.settings import SandboxSettings
 
     async with SandboxPool(SandboxSettings()) as pool:
         yield partial(run, sandbox=pool)

@@ -14,7 +14,7 @@ from soliloquy.runtime.weights import is_encoder_decoder
 from soliloquy.v1.model_pb2 import Adapter, Completion, GenerateRequest
 
 if TYPE_CHECKING:
-    from services.model.backend import ModelBackend
+    from soliloquy_services.model.backend import ModelBackend
 
 _ADAPTER = "evaluated"
 
@@ -28,7 +28,7 @@ class Weights:
     free: bool
 
     def check(self) -> None:
-        from services.model.engines.weights import check_base, read_adapter
+        from soliloquy_services.model.engines.weights import check_base, read_adapter
 
         check_installed("serve", "torch", "transformers")
         check_base(self.folder)
@@ -55,8 +55,8 @@ class WeightsModel:
 
     async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
         """Never streams, so the listener receives nothing."""
-        from services.model.backend import final_completion
-        from services.model.engines.engine import EngineFailed, EngineRefused
+        from soliloquy_services.model.backend import final_completion
+        from soliloquy_services.model.engines.engine import EngineFailed, EngineRefused
 
         if self._weights.adapter:
             request.adapter = _ADAPTER
@@ -73,12 +73,12 @@ class WeightsModel:
 @asynccontextmanager
 async def running_weights(weights: Weights) -> AsyncIterator[StreamingModel]:
     if is_encoder_decoder(weights.folder):
-        from training.evaluation.encoder_decoder import EncoderDecoderModel
+        from soliloquy_training.evaluation.encoder_decoder import EncoderDecoderModel
 
         yield EncoderDecoderModel(weights.folder)
         return
-    from services.model.engines.settings import EngineSettings
-    from services.model.in_process import running_backend
+    from soliloquy_services.model.engines.settings import EngineSettings
+    from soliloquy_services.model.in_process import running_backend
 
     async with running_backend(EngineSettings(model=weights.folder)) as chat:
         if weights.adapter:

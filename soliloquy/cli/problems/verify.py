@@ -87,8 +87,8 @@ async def _checks(
     problems: Sequence[Problem], models: Models, cache: Path | None, source: Path, *, wait: bool, quiet: bool
 ) -> dict[str, Evidence | None]:
     """Returns what the programs came to, by question."""
-    from services.executor.pool import SandboxPool
-    from services.executor.settings import SandboxSettings
+    from soliloquy_services.executor.pool import SandboxPool
+    from soliloquy_services.executor.settings import SandboxSettings
 
     await require_endpoints(models, cache)
     room = asyncio.Semaphore(_IN_FLIGHT)

@@ -32,7 +32,7 @@ class Portion:
         }
 
     def _interval(self) -> tuple[float, float]:
-        from training.evaluation.shares import wilson
+        from soliloquy_training.evaluation.shares import wilson
 
         return wilson(self.part, self.whole)
 

@@ -11,20 +11,20 @@ from pathlib import Path
 import pytest
 import yaml
 
-from services.model.in_process import serve_weights
 from soliloquy.client import Dataset
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.opening import open_transport
 from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy_services.model.in_process import serve_weights
+from soliloquy_training.adapters.registry import Registry
+from soliloquy_training.adapters.serving import ModelService
+from soliloquy_training.freeze import FINISHED
 from tests.integration.training.conftest import SETTINGS
 from tests.integration.training.processes import losses
 from tests.integration.transport.kafka import fresh_address, settings
 from tests.kafka.fixtures import kafka as kafka
 from tests.unit.training.growing import conversations
 from tests.unit.training.test_freeze import finish
-from training.adapters.registry import Registry
-from training.adapters.serving import ModelService
-from training.freeze import FINISHED
 
 PATIENCE = 400.0
 # Set before the test's own loop runs.

@@ -42,7 +42,7 @@ def test_all_three_stand_side_by_side_on_the_same_cases(made: Path) -> None:
 
 @pytest.mark.timeout(1800)
 def test_no_question_that_is_put_was_learned(made: Path) -> None:
-    from training.source import conversations
+    from soliloquy_training.source import conversations
 
     learned = {each.problem.question for data in ("pretraining", "stream") for each in conversations(str(made / data))}
     put = [json.loads(line) for line in (made / "evaluation-tuned" / "cases.jsonl").read_text("utf-8").splitlines()]

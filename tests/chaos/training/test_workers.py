@@ -11,13 +11,13 @@ import pytest
 from tests.integration.training.processes import below, command, losses, until_step
 
 # The names of training processes under torch's launcher and under Ray.
-LAUNCHED = {"torchrun": ((), (b"training.train",)), "ray": (("--ray",), (b"RayTrainWorker",))}
+LAUNCHED = {"torchrun": ((), (b"soliloquy_training.train",)), "ray": (("--ray",), (b"RayTrainWorker",))}
 
 
 @pytest.fixture(scope="module")
 def alone(base: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> list[tuple[float, float | None]]:
     """Returns the losses of one worker."""
-    from training.train import train
+    from soliloquy_training.train import train
 
     job = _shared(base, data, tmp_path_factory.mktemp("alone"))
     train(job)
@@ -25,8 +25,8 @@ def alone(base: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> l
 
 
 def _shared(base: Path, data: Path, folder: Path) -> Any:
+    from soliloquy_training.folder import Job
     from tests.integration.training.conftest import SETTINGS
-    from training.folder import Job
 
     # Each worker draws its own dropout.
     lora = SETTINGS.lora.model_copy(update={"dropout": 0.0})

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from services.model.in_process import serve_grpc
+from soliloquy_services.model.in_process import serve_grpc
 from tests.integration.model.support import started
 
 

@@ -15,15 +15,15 @@ from soliloquy.runtime.answers import Answer, Unreadable
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.weights import base_digest
 from soliloquy.v1.model_pb2 import Adapter, Completion, GenerateRequest, Message, Sampling
+from soliloquy_training.adapters.activation import Activation
+from soliloquy_training.adapters.canary import Canary
+from soliloquy_training.adapters.registry import Active, NotActivated, Registry
+from soliloquy_training.adapters.serving import ModelService
+from soliloquy_training.adapters.version import Version, read_version
 from tests.integration.adapters.plain import plain
 from tests.integration.model.asking import Asking
 from tests.models import needs_torch
 from tests.unit.training.adapters.folders import front_matter
-from training.adapters.activation import Activation
-from training.adapters.canary import Canary
-from training.adapters.registry import Active, NotActivated, Registry
-from training.adapters.serving import ModelService
-from training.adapters.version import Version, read_version
 
 pytestmark = needs_torch
 

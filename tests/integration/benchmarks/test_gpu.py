@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from soliloquy_training.settings import TrainingSettings
 from tests.models import needs_torch
 from tests.unit.training.growing import conversations, dataset
-from training.settings import TrainingSettings
 
 pytestmark = needs_torch
 LORA = TrainingSettings(tune="lora", sequence_length=3072, batch=1)
@@ -34,12 +34,12 @@ def test_the_operations_of_a_step_are_those_that_torch_counts(
     from torch.utils.flop_counter import FlopCounterMode
 
     from benchmarks.gpu.training import operations
-    from training.data import prepare
-    from training.loop import Loop
-    from training.model import build
-    from training.step_log import StepLog
-    from training.templating import Template
-    from training.world import World
+    from soliloquy_training.data import prepare
+    from soliloquy_training.loop import Loop
+    from soliloquy_training.model import build
+    from soliloquy_training.step_log import StepLog
+    from soliloquy_training.templating import Template
+    from soliloquy_training.world import World
 
     prepared = prepare(tmp_path / "data", str(data), settings, Template(base), lambda _: None)
     model = build(base, settings, World())

@@ -4,9 +4,9 @@ import pytest
 
 from benchmarks import model_client
 from benchmarks.figures import figure, judged, merged
-from services.model.engines.scripted import ScriptedEngine
-from services.model.fake.server import FakeServer
-from services.model.fake.settings import FakeSettings, Fate
+from soliloquy_services.model.engines.scripted import ScriptedEngine
+from soliloquy_services.model.fake.server import FakeServer
+from soliloquy_services.model.fake.settings import FakeSettings, Fate
 from tests.unit.scripted.problems import Shelf
 
 ENGINE = ScriptedEngine(Shelf())

@@ -8,8 +8,8 @@ import pytest
 
 from benchmarks.sandbox_jobs import Snippet, WrongResult, mixes
 from benchmarks.sandbox_load import closed, in_subprocess, paced
-from services.executor.guest.vet import vet
 from soliloquy.v1.sandbox_pb2 import STATUS_OK, Execution, Job, NamedValue, Value
+from soliloquy_services.executor.guest.vet import vet
 
 MIXES = mixes()
 SNIPPETS = [snippet for name in ("published", "science") for snippet in MIXES[name].snippets]

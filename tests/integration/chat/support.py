@@ -4,12 +4,6 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
 
-from services.gateway.chat.chats import Chats, ChatSettings
-from services.gateway.chat.endpoints import EndpointRules
-from services.gateway.chat.messages import ChatState, StartChat
-from services.gateway.chat.progress import REPLY_AGAIN, ProgressEvent
-from services.gateway.refusals import Refusal
-from services.planner.handler import Enrichments, enrich
 from soliloquy.client import Sandbox
 from soliloquy.recipes.scaffold.labels_pb2 import EnrichmentLabels
 from soliloquy.runs.chat import ChatProblems, tutoring
@@ -18,6 +12,12 @@ from soliloquy.runtime.events import Event
 from soliloquy.v1.conversation_pb2 import Conversation, Problem, Step
 from soliloquy.v1.events_pb2 import EnrichmentNeeded
 from soliloquy.v1.runs_pb2 import Run
+from soliloquy_services.gateway.chat.chats import Chats, ChatSettings
+from soliloquy_services.gateway.chat.endpoints import EndpointRules
+from soliloquy_services.gateway.chat.messages import ChatState, StartChat
+from soliloquy_services.gateway.chat.progress import REPLY_AGAIN, ProgressEvent
+from soliloquy_services.gateway.refusals import Refusal
+from soliloquy_services.planner.handler import Enrichments, enrich
 
 PROBLEMS = ChatProblems()
 BANK = {"soliloquy": "physics", "scaffold": "arithmetic", "mathdial": "arithmetic"}

@@ -6,15 +6,15 @@ from collections import Counter
 
 import pytest
 
-from services.gateway.access.access import CALLER
-from services.gateway.chat.chats import LEFT, ChatSettings
-from services.gateway.chat.messages import StartChat
-from services.gateway.refusals import Code, Refusal
 from soliloquy.recipes.prompts import own_texts
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.events import message_of
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.events_pb2 import ConversationFinished
+from soliloquy_services.gateway.access.access import CALLER
+from soliloquy_services.gateway.chat.chats import LEFT, ChatSettings
+from soliloquy_services.gateway.chat.messages import StartChat
+from soliloquy_services.gateway.refusals import Code, Refusal
 from tests.integration.chat.support import BEGINNING, PROBLEMS, Room, answers, reply_in, room
 from tests.integration.executor.calling import served
 from tests.integration.executor.support import needs_runsc, started

@@ -4,13 +4,13 @@ import logging
 
 import pytest
 
-from services.gateway.chat.endpoints import EndpointRules
-from services.gateway.chat.messages import ChatState, StartChat
-from services.gateway.refusals import Code, Refusal
-from services.model.fake.server import FakeServer
-from services.model.fake.settings import FakeSettings
 from soliloquy.runs.model import scripted_model
 from soliloquy.runtime.model.keys import DEFAULT_KEY_VARIABLE
+from soliloquy_services.gateway.chat.endpoints import EndpointRules
+from soliloquy_services.gateway.chat.messages import ChatState, StartChat
+from soliloquy_services.gateway.refusals import Code, Refusal
+from soliloquy_services.model.fake.server import FakeServer
+from soliloquy_services.model.fake.settings import FakeSettings
 from tests.integration.chat.support import BEGINNING, MODEL, Room, reply_in, room
 from tests.integration.executor.support import needs_runsc
 

@@ -7,13 +7,13 @@ import pytest
 import pytest_asyncio
 from click.testing import CliRunner
 
-import services.collector.app
-from services.collector.live_datasets import LiveDatasets
-from services.collector.settings import LiveSettings
+import soliloquy_services.collector.app
 from soliloquy.cli.main import commands
 from soliloquy.client import Dataset
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
+from soliloquy_services.collector.live_datasets import LiveDatasets
+from soliloquy_services.collector.settings import LiveSettings
 from tests.integration.chat.support import answers, room
 from tests.integration.executor.support import needs_runsc
 from tests.integration.transport.support import idle, serving, until
@@ -40,7 +40,7 @@ async def kept(sandbox: str, tmp_path_factory: pytest.TempPathFactory) -> dict[s
         LiveDatasets(LiveSettings(data=folder)) as datasets,
     ):
         await transport.publish(opened.published)
-        async with serving(services.collector.app.service(datasets), transport):
+        async with serving(soliloquy_services.collector.app.service(datasets), transport):
             await until(lambda: idle(transport, "collector"))
     return places
 

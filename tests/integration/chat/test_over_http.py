@@ -11,14 +11,14 @@ from typing import Any
 import aiohttp
 import pytest
 
-from services.gateway.access.access import Access
-from services.gateway.app import serving
-from services.gateway.chat.chats import ChatSettings
-from services.gateway.http.application import application
-from services.gateway.settings import GatewaySettings
 from soliloquy.client import Sandbox
 from soliloquy.runs.chat import ChatTutors, routes, tutoring
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
+from soliloquy_services.gateway.access.access import Access
+from soliloquy_services.gateway.app import serving
+from soliloquy_services.gateway.chat.chats import ChatSettings
+from soliloquy_services.gateway.http.application import application
+from soliloquy_services.gateway.settings import GatewaySettings
 from tests.cases import each_case
 from tests.integration.chat.support import BANK, BEGINNING, MODEL, PROBLEMS, answers
 from tests.integration.executor.support import needs_runsc

@@ -14,19 +14,20 @@ import pytest
 from tests.unit.test_structure import SERVICE_NAMES
 
 ROOT = Path(__file__).parents[3]
-PACKAGES = ("soliloquy", "services", "training")
+PACKAGES = ("soliloquy", "soliloquy_services", "soliloquy_training")
 BUILT_FROM = (
     "pyproject.toml",
     "README.md",
     "LICENSE",
     "requirements.lock",
     "protos",
-    *PACKAGES,
+    "soliloquy",
+    "services",
+    "training",
     "deploy/helm",
     "examples/recipe",
 )
 DATA = {".toml", ".sql", ".txt", ".html", ".js", ".css"}
-FOREIGN_INIT = "OWNER = 'somebody else'\n"
 
 
 @pytest.fixture(scope="module")
@@ -47,10 +48,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path) -> Path:
-    """The folder that the wheel is installed into, into which another package then writes its own `services`."""
+    """The folder that the wheel is installed into."""
     folder = wheel.parent / "installed"
     pip("install", "--target", str(folder), str(wheel))
-    add_foreign_services(folder)
     return folder
 
 
@@ -65,32 +65,17 @@ def test_it_holds_a_bill_of_the_dependencies_that_are_locked(wheel: Path) -> Non
     assert set(bill["dependencies"][0]["dependsOn"]) == {component["purl"] for component in bill["components"]}
 
 
-@pytest.fixture(scope="module")
-def foreign(installed: Path) -> Path:
-    """A folder with a package `services` of its own, for the path before the wheel's."""
-    folder = installed.parent / "foreign"
-    add_foreign_services(folder)
-    return folder
-
-
-def add_foreign_services(folder: Path) -> None:
-    package = folder / "services"
-    package.mkdir(parents=True, exist_ok=True)
-    (package / "__init__.py").write_text(FOREIGN_INIT, "utf-8")
-    (package / "billing.py").write_text("from services import OWNER\n", "utf-8")
-
-
 def pip(*arguments: str) -> None:
     subprocess.run([sys.executable, "-m", "pip", arguments[0], "--quiet", "--no-deps", *arguments[1:]], check=True)
 
 
-def printed(program: str, *folders: Path) -> str:
-    """Runs a program with these folders and the dependencies on its path, and not the checkout."""
-    path = [*map(str, folders), sysconfig.get_path("purelib")]
+def printed(program: str, folder: Path) -> str:
+    """Runs a program with this folder and the dependencies on its path, and not the checkout."""
+    path = [str(folder), sysconfig.get_path("purelib")]
     program = f"import sys\nsys.path += {path}\n{program}"
     # Without site, which would add the checkout that is installed in place.
     command = [sys.executable, "-I", "-S", "-c", program]
-    return subprocess.run(command, check=True, capture_output=True, text=True, cwd=folders[0]).stdout.strip()
+    return subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder).stdout.strip()
 
 
 def data_files() -> Iterator[str]:
@@ -102,11 +87,7 @@ def data_files() -> Iterator[str]:
 
 def test_the_wheel_holds_the_contract_and_every_data_file_and_neither_tests_nor_benchmarks(wheel: Path) -> None:
     held = set(zipfile.ZipFile(wheel).namelist())
-    assert {name.partition("/")[0] for name in held if ".dist-info" not in name} == {
-        "soliloquy",
-        "services",
-        "training",
-    }
+    assert {name.partition("/")[0] for name in held if ".dist-info" not in name} == set(PACKAGES)
     assert not set(data_files()) - held
     contract = {path.stem for path in (ROOT / "protos" / "soliloquy" / "v1").glob("*.proto")}
     assert contract
@@ -116,21 +97,10 @@ def test_the_wheel_holds_the_contract_and_every_data_file_and_neither_tests_nor_
     assert any(name.startswith("soliloquy/cli/rules/") for name in held)
 
 
-def test_a_program_reads_datasets_beside_a_foreign_package_called_services(installed: Path, foreign: Path) -> None:
-    program = """
-from soliloquy.client import Dataset, NoDataset
-import services.billing, soliloquy
-print(services.billing.OWNER, soliloquy.__file__)
-"""
-    for folders in ((foreign, installed), (installed,)):
-        assert printed(program, *folders) == f"somebody else {installed}/soliloquy/__init__.py"
-
-
-def test_the_command_line_finds_its_own_services_beside_a_foreign_package(installed: Path, foreign: Path) -> None:
+def test_the_command_line_of_the_wheel_finds_its_services(installed: Path) -> None:
     program = f"""
 import soliloquy.cli.main, importlib
-print(*{{importlib.import_module(f"services.{{name}}.app").__file__ for name in {sorted(SERVICE_NAMES)}}})
+print(*{{importlib.import_module(f"soliloquy_services.{{name}}.app").__file__ for name in {sorted(SERVICE_NAMES)}}})
 """
-    for folders in ((foreign, installed), (installed,)):
-        apps = set(printed(program, *folders).split())
-        assert apps == {str(installed / "services" / name / "app.py") for name in SERVICE_NAMES}
+    apps = set(printed(program, installed).split())
+    assert apps == {str(installed / "soliloquy_services" / name / "app.py") for name in SERVICE_NAMES}

@@ -13,10 +13,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from services.collector.handler import collect
-from services.collector.journal import collected_now
-from services.collector.live_datasets import LiveDatasets
-from services.collector.settings import LiveSettings
 from soliloquy.cli.main import commands
 from soliloquy.dataset.layout import REJECTED, ShardLimits
 from soliloquy.dataset.shards import DatasetWriter
@@ -25,6 +21,10 @@ from soliloquy.dataset.tally import Tally
 from soliloquy.dataset.verify import findings
 from soliloquy.runtime.retry import CannotServe
 from soliloquy.v1.events_pb2 import ConversationFinished
+from soliloquy_services.collector.handler import collect
+from soliloquy_services.collector.journal import collected_now
+from soliloquy_services.collector.live_datasets import LiveDatasets
+from soliloquy_services.collector.settings import LiveSettings
 from tests.unit.collector.collecting import numbered, ordinals_in, until
 from tests.unit.dataset.small import dataset, small
 from tests.unit.runtime.deliveries import delivered
@@ -95,7 +95,7 @@ def test_a_shard_that_is_thrown_away_on_a_full_disk_prints_nothing(
 async def test_a_read_only_store_is_named_and_what_comes_is_kept(
     disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("services.collector.live_datasets.PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr("soliloquy_services.collector.live_datasets.PAUSE_SECONDS", 0.0)
     settings = LiveSettings(data=tmp_path / "data", store=str(disk), shard_seconds=0.0)
     place = Storage(disk / RUN.id)
     async with LiveDatasets(settings) as datasets:

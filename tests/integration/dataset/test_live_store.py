@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 import s3fs
 
-from services.collector.live_datasets import LiveDatasets
-from services.collector.settings import LiveSettings
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
+from soliloquy_services.collector.live_datasets import LiveDatasets
+from soliloquy_services.collector.settings import LiveSettings
 from tests.unit.collector.collecting import numbered, ordinals_in, until
 
 RUN = numbered(0).run
@@ -17,7 +17,7 @@ RUN = numbered(0).run
 async def test_a_store_that_vanishes_and_comes_back_holds_each_conversation_once(
     bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("services.collector.live_datasets.PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr("soliloquy_services.collector.live_datasets.PAUSE_SECONDS", 0.0)
     settings = LiveSettings(data=tmp_path, store=f"{bucket}/datasets", shard_seconds=0.0)
     place, files = Storage(f"{bucket}/datasets/{RUN.id}"), s3fs.S3FileSystem()
     async with LiveDatasets(settings) as datasets:

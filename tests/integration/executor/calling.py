@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import grpc
 
-from services.executor.pool import SandboxPool
-from services.executor.server import SandboxServer
-from services.executor.settings import SandboxSettings
 from soliloquy.client import Sandbox
 from soliloquy.runtime.tls import ServerTls
 from soliloquy.v1.sandbox_pb2_grpc import SandboxServiceStub
+from soliloquy_services.executor.pool import SandboxPool
+from soliloquy_services.executor.server import SandboxServer
+from soliloquy_services.executor.settings import SandboxSettings
 
 if TYPE_CHECKING:
     from soliloquy.v1.sandbox_pb2_grpc import SandboxServiceAsyncStub

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from services.executor.pool import SandboxPool
+from soliloquy_services.executor.pool import SandboxPool
 from tests.integration.executor.support import Runsc, started
 
 

@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
-from services.executor.gvisor import mounts
-from services.executor.gvisor.folder import PREFIX
+from soliloquy_services.executor.gvisor import mounts
+from soliloquy_services.executor.gvisor.folder import PREFIX
 
 _PARENT = 1
 

@@ -44,4 +44,4 @@ def run(*command: str, shared_memory: bool = True, seconds: float = 60) -> subpr
 
 
 def _runs(python: str) -> bool:
-    return run(python, "-c", "import services.executor.pool").returncode == 0
+    return run(python, "-c", "import soliloquy_services.executor.pool").returncode == 0

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from services.executor.gvisor.runsc import SandboxUnavailable
-from services.executor.pool import SandboxPool
-from services.executor.settings import SandboxSettings
 from soliloquy.v1.sandbox_pb2 import LANE_FAST, STATUS_OK, Execution, Job, Lane, Limits, Value
+from soliloquy_services.executor.gvisor.runsc import SandboxUnavailable
+from soliloquy_services.executor.pool import SandboxPool
+from soliloquy_services.executor.settings import SandboxSettings
 
 # In CI a missing runsc is a failure, not a reason to skip.
 needs_runsc = pytest.mark.skipif(

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import grpc
 import pytest
 
-from services.executor.pool import SandboxPool
-from services.executor.server import SandboxServer
-from services.executor.settings import SandboxSettings
 from soliloquy.client import Sandbox, ServiceUnavailable, Unserialisable
 from soliloquy.v1.sandbox_pb2 import ExecuteRequest, Job
+from soliloquy_services.executor.pool import SandboxPool
+from soliloquy_services.executor.server import SandboxServer
+from soliloquy_services.executor.settings import SandboxSettings
 from tests.integration.executor.calling import ANY_PORT, client_of, connected, served
 from tests.integration.executor.support import (
     job,

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from services.executor.gvisor.runsc import SandboxUnavailable
-from services.executor.launcher import SandboxLauncher, open_launcher
-from services.executor.policy import CGROUP, KINDS
-from services.executor.sandbox import SandboxDied
-from services.executor.settings import SandboxSettings
+from soliloquy_services.executor.gvisor.runsc import SandboxUnavailable
+from soliloquy_services.executor.launcher import SandboxLauncher, open_launcher
+from soliloquy_services.executor.policy import CGROUP, KINDS
+from soliloquy_services.executor.sandbox import SandboxDied
+from soliloquy_services.executor.settings import SandboxSettings
 from tests.cases import each_case
 from tests.integration.executor import nobody
 from tests.integration.executor.leftovers import leftovers
@@ -28,8 +28,8 @@ pytestmark = needs_runsc
 _OWNER = """
 import asyncio, os, sys
 from pathlib import Path
-from services.executor.settings import SandboxSettings
-from services.executor.launcher import open_launcher
+from soliloquy_services.executor.settings import SandboxSettings
+from soliloquy_services.executor.launcher import open_launcher
 
 async def main():
     site = await open_launcher(SandboxSettings(runtime_dir=Path(sys.argv[1])))

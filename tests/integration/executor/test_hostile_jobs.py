@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from services.executor.pool import SandboxPool
 from soliloquy.v1.sandbox_pb2 import LANE_FAST, LANE_FORK, STATUS_OK, STATUS_TIMEOUT, Lane, Limits, Status
+from soliloquy_services.executor.pool import SandboxPool
 from tests.integration.executor.bypasses import BYPASSES
 from tests.integration.executor.hostile import HOSTILE
 from tests.integration.executor.legacies import LEGACIES

@@ -16,9 +16,9 @@ _SANDBOX = """
 import asyncio
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from services.executor.gvisor.runsc import SandboxUnavailable
-from services.executor.settings import SandboxSettings
-from services.executor.launcher import open_launcher
+from soliloquy_services.executor.gvisor.runsc import SandboxUnavailable
+from soliloquy_services.executor.settings import SandboxSettings
+from soliloquy_services.executor.launcher import open_launcher
 
 async def boot():
     with TemporaryDirectory() as folder:

@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from services.executor.launcher import SandboxLauncher
-from services.executor.policy import CGROUP, KINDS, MATH, ZYGOTE_UID
-from services.executor.sandbox import WarmSandbox
 from soliloquy.v1.sandbox_pb2 import STATUS_MEMORY, STATUS_OK
+from soliloquy_services.executor.launcher import SandboxLauncher
+from soliloquy_services.executor.policy import CGROUP, KINDS, MATH, ZYGOTE_UID
+from soliloquy_services.executor.sandbox import WarmSandbox
 from tests.integration.executor.sites import assert_sound, booted, opened, run
 from tests.integration.executor.support import needs_runsc
 

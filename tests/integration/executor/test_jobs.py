@@ -5,9 +5,9 @@ import math
 
 import pytest
 
-from services.executor.pool import SandboxPool
 from soliloquy.v1 import sandbox_pb2
 from soliloquy.v1.sandbox_pb2 import LANE_FAST, LANE_FORK, Execution, Lane
+from soliloquy_services.executor.pool import SandboxPool
 from tests.cases import each_case
 from tests.integration.executor.support import assert_ordinary_job_is_right, job, needs_runsc, value_of
 

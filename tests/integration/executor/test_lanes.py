@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from services.executor.lane import Busy
-from services.executor.pool import SandboxPool
-from services.executor.submission import LimitExceeded
 from soliloquy.v1 import sandbox_pb2
 from soliloquy.v1.sandbox_pb2 import LANE_FAST, LANE_FORK, LANE_SINGLE_USE, STATUS_ERROR, STATUS_OK, Job, Limits
+from soliloquy_services.executor.lane import Busy
+from soliloquy_services.executor.pool import SandboxPool
+from soliloquy_services.executor.submission import LimitExceeded
 from tests.cases import each_case
 from tests.integration.executor.support import (
     assert_ordinary_job_is_right,

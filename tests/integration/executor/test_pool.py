@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks import processes
-from services.executor.gvisor.runsc import SandboxUnavailable
 from soliloquy.v1.sandbox_pb2 import LANE_FORK, LANE_SINGLE_USE, STATUS_OK, STATUS_SANDBOX_DIED
+from soliloquy_services.executor.gvisor.runsc import SandboxUnavailable
 from tests.integration.executor import nobody
 from tests.integration.executor.support import (
     ORDINARY,
@@ -37,8 +37,8 @@ _OWNER = """
 import asyncio, sys
 from pathlib import Path
 from soliloquy.v1.sandbox_pb2 import Job
-from services.executor.pool import SandboxPool
-from services.executor.settings import SandboxSettings
+from soliloquy_services.executor.pool import SandboxPool
+from soliloquy_services.executor.settings import SandboxSettings
 
 async def main():
     pool = SandboxPool(SandboxSettings(sandboxes=1, wall_seconds=60, runtime_dir=Path(sys.argv[1])))

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from services.executor.gvisor.runsc import SandboxUnavailable
-from services.executor.launcher import open_launcher, selftest
-from services.executor.pool import SandboxPool
-from services.executor.settings import SandboxSettings
+from soliloquy_services.executor.gvisor.runsc import SandboxUnavailable
+from soliloquy_services.executor.launcher import open_launcher, selftest
+from soliloquy_services.executor.pool import SandboxPool
+from soliloquy_services.executor.settings import SandboxSettings
 from tests.integration.executor.support import Runsc, job, needs_runsc, runsc_pids
 
 
@@ -35,9 +35,9 @@ async def test_a_runsc_that_fails_means_not_ready_and_leaves_nothing(tmp_path: P
 _LIMITED = """
 import asyncio, os, resource, sys
 from pathlib import Path
-from services.executor.gvisor.runsc import SandboxUnavailable
-from services.executor.pool import SandboxPool
-from services.executor.settings import SandboxSettings
+from soliloquy_services.executor.gvisor.runsc import SandboxUnavailable
+from soliloquy_services.executor.pool import SandboxPool
+from soliloquy_services.executor.settings import SandboxSettings
 
 limit = len(os.listdir("/proc/self/fd")) + int(sys.argv[2])
 resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))

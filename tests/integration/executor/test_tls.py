@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from services.executor.pool import SandboxPool
 from soliloquy.cli.main import commands
 from soliloquy.client import Sandbox, ServiceUnavailable
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.tls import Tls
+from soliloquy_services.executor.pool import SandboxPool
 from tests.e2e.runs import SOLILOQUY, said
 from tests.integration.executor.calling import served
 from tests.integration.executor.support import needs_runsc

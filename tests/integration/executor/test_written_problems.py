@@ -2,10 +2,10 @@
 
 import pytest
 
-from services.executor.pool import SandboxPool
 from soliloquy.recipes.mathwell.recipe import RECIPE
 from soliloquy.v1.conversation_pb2 import Ending
 from soliloquy.v1.sandbox_pb2 import LANE_FAST
+from soliloquy_services.executor.pool import SandboxPool
 from tests.integration.executor.support import needs_runsc
 from tests.unit.recipes.mathwell.writing import FUNCTION, Says, commissioned, made
 

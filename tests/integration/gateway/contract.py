@@ -7,10 +7,6 @@ from typing import Any
 
 import pytest
 
-from services.gateway.conversations import read_conversation
-from services.gateway.index import Entry
-from services.gateway.refusals import Code, Refusal
-from services.gateway.service import Gateway
 from soliloquy.recipes.prompts import own_texts
 from soliloquy.runtime.dead_letters import replay
 from soliloquy.runtime.events import first_event, message_of
@@ -35,6 +31,10 @@ from soliloquy.v1.gateway_pb2 import (
     WatchRunRequest,
 )
 from soliloquy.v1.runs_pb2 import Run, RunState
+from soliloquy_services.gateway.conversations import read_conversation
+from soliloquy_services.gateway.index import Entry
+from soliloquy_services.gateway.refusals import Code, Refusal
+from soliloquy_services.gateway.service import Gateway
 from tests.integration.gateway.support import Collecting, asked, growing, opened, status_of
 from tests.integration.transport.support import Connect, held, until
 
@@ -206,7 +206,7 @@ class GatewayContract:
     async def test_dead_letters_of_one_cause_are_replayed_together_and_others_stay(
         self, connect: Connect, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("services.gateway.service.MOST_REPLAYED", 2)
+        monkeypatch.setattr("soliloquy_services.gateway.service.MOST_REPLAYED", 2)
         collecting = Collecting()
         collecting.broken = {0, 1, 4}
         cause = "Refused: problem … breaks whatever touches it"

@@ -7,12 +7,12 @@ import pytest
 from google.protobuf.message import Message
 from prometheus_client import REGISTRY
 
-from services.gateway.service import Gateway
 from soliloquy.runtime.events import first_event, topic_of
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem, Summary, TokenUse, Turn
 from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged, RunStanding
 from soliloquy.v1.gateway_pb2 import ListRunsRequest
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
+from soliloquy_services.gateway.service import Gateway
 from tests.integration.gateway.support import opened, status_of
 from tests.integration.transport.support import Connect, until
 

@@ -7,11 +7,11 @@ from typing import Any
 import grpc
 from click.testing import CliRunner, Result
 
-from services.gateway.access.access import Access
-from services.gateway.grpc_server import server
-from services.gateway.settings import GatewaySettings
 from soliloquy.cli.main import commands
 from soliloquy.runtime.transports.port import Transport
+from soliloquy_services.gateway.access.access import Access
+from soliloquy_services.gateway.grpc_server import server
+from soliloquy_services.gateway.settings import GatewaySettings
 from tests.integration.gateway.support import opened
 
 ANYBODY = Access(None)

@@ -9,13 +9,13 @@ from typing import Any
 
 import aiohttp
 
-from services.gateway.access.access import Access
-from services.gateway.access.rate import RateLimit, RateLimits
-from services.gateway.access.tokens import TokenFile
-from services.gateway.app import access, answering
-from services.gateway.http.routes import HttpRoute
-from services.gateway.service import Gateway
-from services.gateway.settings import GatewaySettings
+from soliloquy_services.gateway.access.access import Access
+from soliloquy_services.gateway.access.rate import RateLimit, RateLimits
+from soliloquy_services.gateway.access.tokens import TokenFile
+from soliloquy_services.gateway.app import access, answering
+from soliloquy_services.gateway.http.routes import HttpRoute
+from soliloquy_services.gateway.service import Gateway
+from soliloquy_services.gateway.settings import GatewaySettings
 from tests.integration.gateway.support import Collecting, growing, opened
 from tests.integration.transport.embedded import connect
 from tests.unit.gateway.tokens import OPERATOR, READER, written

@@ -4,9 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
-import services.curriculum.app
-from services.gateway.service import Gateway
-from services.gateway.settings import GatewaySettings
+import soliloquy_services.curriculum.app
 from soliloquy.runs.gateway import Plans
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.handling import Service
@@ -17,6 +15,8 @@ from soliloquy.v1.conversation_pb2 import Conversation, Ending, Summary, TokenUs
 from soliloquy.v1.events_pb2 import ConversationCollected, ConversationStarted
 from soliloquy.v1.gateway_pb2 import GetRunRequest, RunStatus, StartRunRequest
 from soliloquy.v1.runs_pb2 import RunRequest
+from soliloquy_services.gateway.service import Gateway
+from soliloquy_services.gateway.settings import GatewaySettings
 from tests.integration.transport.support import serving
 
 # Why a conversation is rejected; empty for an accepted one.
@@ -82,7 +82,7 @@ class Collecting:
 @asynccontextmanager
 async def growing(transport: Transport, collecting: Collecting) -> AsyncIterator[None]:
     collector = Service(name="collector", handlers={ConversationStarted: collecting.collect}, max_in_flight=8)
-    curriculum = services.curriculum.app.service()
+    curriculum = soliloquy_services.curriculum.app.service()
     async with AsyncExitStack() as stages:
         for service in (curriculum, collector):
             await stages.enter_async_context(serving(service, transport, grace=0.0))

@@ -11,14 +11,14 @@ import aiohttp
 import grpc
 import pytest
 
-from services.gateway.access import connections
-from services.gateway.access.connections import ConnectionLimits
 from soliloquy.client.async_runs import AsyncRuns
 from soliloquy.client.calls import ServiceUnavailable
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.tls import ServerTls
 from soliloquy.v1.gateway_pb2 import ListRunsRequest
 from soliloquy.v1.gateway_pb2_grpc import RunServiceStub
+from soliloquy_services.gateway.access import connections
+from soliloquy_services.gateway.access.connections import ConnectionLimits
 from tests.integration.gateway.site import OPERATOR, site
 from tests.integration.meetings import REFUSED, Meeting, meetings_in
 from tests.kafka.certificates import Authority, Certificate

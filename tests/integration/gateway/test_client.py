@@ -102,7 +102,7 @@ async def test_watchers_outlast_a_gateway_that_comes_back(connect: Connect) -> N
 async def test_a_tail_that_is_read_too_slowly_leaves_nothing_out(
     connect: Connect, collecting: Collecting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("services.gateway.watching.MOST_KEPT", 1)
+    monkeypatch.setattr("soliloquy_services.gateway.watching.MOST_KEPT", 1)
     collecting.open.clear()
     async with (
         connect() as transport,

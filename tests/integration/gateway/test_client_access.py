@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from services.gateway.access.access import Access
-from services.gateway.access.tokens import TokenFile
 from soliloquy.client import AsyncRuns, PermissionDenied, ServiceUnavailable, Tls
 from soliloquy.runtime.tls import ServerTls
+from soliloquy_services.gateway.access.access import Access
+from soliloquy_services.gateway.access.tokens import TokenFile
 from tests.integration.gateway.served import ARITHMETIC, command, served
 from tests.integration.transport.support import Connect
 from tests.kafka.certificates import Authority

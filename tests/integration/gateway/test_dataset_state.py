@@ -3,12 +3,12 @@
 import asyncio
 from pathlib import Path
 
-from services.gateway.settings import GatewaySettings
 from soliloquy.client import AsyncRuns
 from soliloquy.dataset.manifest import Shard, write_manifest
 from soliloquy.dataset.storage import Storage
 from soliloquy.v1.gateway_pb2 import DatasetState
 from soliloquy.v1.runs_pb2 import RunState
+from soliloquy_services.gateway.settings import GatewaySettings
 from tests.integration.gateway.served import served
 from tests.integration.gateway.support import Collecting, growing
 from tests.integration.transport.support import Connect

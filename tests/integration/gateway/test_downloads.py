@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from services.gateway.http.downloads import DownloadLimits
 from soliloquy.dataset.exports.exporting import export
 from soliloquy.dataset.exports.format import ExportOptions
 from soliloquy.dataset.reading import Dataset
+from soliloquy_services.gateway.http.downloads import DownloadLimits
 from tests.datasets import accepted_rows, rejected_rows, written
 from tests.integration.gateway.site import READER, Site, guarded, site
 from tests.unit.dataset.small import small
@@ -24,7 +24,7 @@ def fill(folder: Path, run: str, number: int = 3) -> Dataset:
 
 
 def limit(monkeypatch: pytest.MonkeyPatch, **limits: int) -> None:
-    monkeypatch.setattr("services.gateway.http.downloads.LIMITS", DownloadLimits(**(ROOMY | limits)))
+    monkeypatch.setattr("soliloquy_services.gateway.http.downloads.LIMITS", DownloadLimits(**(ROOMY | limits)))
 
 
 async def test_an_export_has_the_bytes_that_the_command_writes(tmp_path: Path) -> None:

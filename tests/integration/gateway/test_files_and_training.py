@@ -10,12 +10,12 @@ import pytest
 from soliloquy.dataset.manifest import MANIFEST, Shard, write_manifest
 from soliloquy.dataset.storage import Storage
 from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy_training.adapters.registry import Registry, activation_of
+from soliloquy_training.adapters.version import Version
+from soliloquy_training.evaluation.report import write_report
+from soliloquy_training.evaluation.shares import share_of
 from tests.datasets import accepted_rows, written
 from tests.integration.gateway.site import site
-from training.adapters.registry import Registry, activation_of
-from training.adapters.version import Version
-from training.evaluation.report import write_report
-from training.evaluation.shares import share_of
 
 SHARD = "accepted/00000.parquet"
 

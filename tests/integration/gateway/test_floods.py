@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from services.gateway.access import connections
-from services.gateway.access.connections import CLOSED, ConnectionLimits
+from soliloquy_services.gateway.access import connections
+from soliloquy_services.gateway.access.connections import CLOSED, ConnectionLimits
 from tests.integration.gateway.floods import FLOODS, flooded, list_over_grpc, list_over_http
 from tests.integration.gateway.site import guarded, site
 from tests.integration.transport.support import until

@@ -12,10 +12,6 @@ from google.protobuf.message_factory import GetMessageClass
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
-from services.gateway.access.access import REQUESTS
-from services.gateway.access.rate import RateLimit
-from services.gateway.access.tokens import CHECK_SECONDS, ROLE_OF
-from services.gateway.grpc_server import SERVICE
 from soliloquy.v1.gateway_pb2 import (
     GetRunRequest,
     ListRunsRequest,
@@ -25,6 +21,10 @@ from soliloquy.v1.gateway_pb2 import (
 )
 from soliloquy.v1.gateway_pb2_grpc import RunServiceStub
 from soliloquy.v1.runs_pb2 import RunRequest
+from soliloquy_services.gateway.access.access import REQUESTS
+from soliloquy_services.gateway.access.rate import RateLimit
+from soliloquy_services.gateway.access.tokens import CHECK_SECONDS, ROLE_OF
+from soliloquy_services.gateway.grpc_server import SERVICE
 from tests.integration.gateway.site import OPERATOR, READER, Site, guarded, site
 from tests.integration.transport.support import until
 from tests.unit.gateway.tokens import entry, written
@@ -112,7 +112,7 @@ async def test_a_request_of_megabytes_is_refused_unread(at: Site) -> None:
 async def test_a_stream_whose_token_is_taken_away_ends_and_shows_no_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("services.gateway.grpc_server.RECHECK_SECONDS", CHECK_SECONDS / 10)
+    monkeypatch.setattr("soliloquy_services.gateway.grpc_server.RECHECK_SECONDS", CHECK_SECONDS / 10)
     async with site(tmp_path, admitting=guarded(tmp_path)) as at, grpc.aio.insecure_channel(at.grpc) as channel:
         stub: Any = RunServiceStub(channel)
         # No conversation finishes, so that nothing comes to the follower.

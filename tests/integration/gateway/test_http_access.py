@@ -10,9 +10,9 @@ from typing import Any
 import aiohttp
 import pytest
 
-from services.gateway.access.rate import REFUSAL_SECONDS, RateLimit
-from services.gateway.access.tokens import ROLE_OF
-from services.gateway.http.application import HEADERS
+from soliloquy_services.gateway.access.rate import REFUSAL_SECONDS, RateLimit
+from soliloquy_services.gateway.access.tokens import ROLE_OF
+from soliloquy_services.gateway.http.application import HEADERS
 from tests.integration.gateway.site import OPERATOR, READER, START, Site, connected, guarded, head, site
 from tests.integration.transport.support import until
 from tests.unit.gateway.tokens import entry, written
@@ -96,7 +96,7 @@ async def test_whoever_asks_too_often_is_told_when_to_come_back(tmp_path: Path) 
 async def test_a_stranger_who_asks_too_often_waits_and_nobody_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("services.gateway.http.application.REFUSAL_SECONDS", 1.0)
+    monkeypatch.setattr("soliloquy_services.gateway.http.application.REFUSAL_SECONDS", 1.0)
     async with site(tmp_path, admitting=guarded(tmp_path, visitors=RateLimit(burst=1, per_second=0.1))) as at:
         assert (await at.ask("GET", "/")).status == 200
         began = time.monotonic()
@@ -166,7 +166,7 @@ async def test_tokens_cannot_be_guessed_by_asking_who_is_signed_in(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with site(tmp_path, admitting=guarded(tmp_path, strangers=RateLimit(burst=2, per_second=0.1))) as at:
-        with caplog.at_level(logging.INFO, "services.gateway"):
+        with caplog.at_level(logging.INFO, "soliloquy_services.gateway"):
             answers = [await at.ask("GET", "/v1/session", headers=STRANGE) for _ in range(4)]
         assert (await at.ask("GET", "/v1/session", token=READER)).body["name"] == "rita"
     assert [answer.status for answer in answers] == [200, 200, 429, 429]
@@ -209,7 +209,7 @@ async def test_the_audit_log_has_a_line_for_each_call_that_steers_and_each_that_
     guarded_site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
     guarded_site.collecting.open.clear()
-    with caplog.at_level(logging.INFO, "services.gateway"):
+    with caplog.at_level(logging.INFO, "soliloquy_services.gateway"):
         run = await guarded_site.start()
         await guarded_site.ask("POST", f"/v1/runs/{run}/pause", token=READER)
         await guarded_site.ask("POST", f"/v1/runs/{run}/pause", token=OPERATOR)

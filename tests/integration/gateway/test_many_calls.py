@@ -9,9 +9,9 @@ from typing import Any
 import grpc
 import pytest
 
-from services.gateway.access.rate import RateLimit
 from soliloquy.v1.gateway_pb2 import ListRunsRequest
 from soliloquy.v1.gateway_pb2_grpc import RunServiceStub
+from soliloquy_services.gateway.access.rate import RateLimit
 from tests.integration.gateway.floods import PREFACE, field, frame, list_over_grpc, list_over_http
 from tests.integration.gateway.site import guarded, site
 
@@ -59,7 +59,7 @@ async def test_one_connection_with_thousands_of_calls_costs_an_operator_nothing(
 async def test_a_stranger_who_calls_too_often_waits_for_its_refusal_and_nobody_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("services.gateway.grpc_server.REFUSAL_SECONDS", 1.0)
+    monkeypatch.setattr("soliloquy_services.gateway.grpc_server.REFUSAL_SECONDS", 1.0)
     admitting = guarded(tmp_path, strangers=RateLimit(burst=1, per_second=0.1))
     async with site(tmp_path, admitting=admitting) as at, grpc.aio.insecure_channel(at.grpc) as channel:
         stub: Any = RunServiceStub(channel)

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from services.gateway.planning import FormerRun, Offered
-from services.gateway.refusals import Code, Refusal
-from services.gateway.service import Gateway
-from services.gateway.settings import GatewaySettings
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.runs.gateway import Plans
 from soliloquy.runtime.model.settings_file import shipped_models
 from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.gateway_pb2 import ResumeRunRequest, RunForecast, StartRunRequest
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
+from soliloquy_services.gateway.planning import FormerRun, Offered
+from soliloquy_services.gateway.refusals import Code, Refusal
+from soliloquy_services.gateway.service import Gateway
+from soliloquy_services.gateway.settings import GatewaySettings
 from tests.integration.gateway.support import Collecting, growing, status_of
 from tests.integration.transport.support import Connect, until
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from services.gateway.http import connection, parsing, streams
 from soliloquy.v1.conversation_pb2 import Summary
 from soliloquy.v1.gateway_pb2 import FinishedConversation
+from soliloquy_services.gateway.http import connection, parsing, streams
 from tests.integration.gateway.site import Site, connected, head, site
 from tests.integration.transport.support import until
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from services.gateway.http.connection import LEAST_CHUNK_BYTES, MOST_CHUNKS
+from soliloquy_services.gateway.http.connection import LEAST_CHUNK_BYTES, MOST_CHUNKS
 from tests.integration.gateway.floods import list_over_grpc, list_over_http
 from tests.integration.gateway.site import OPERATOR, START, connected, guarded, head, site, told
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from services.curriculum.handler import attempt_at
 from soliloquy.client import Sandbox
 from soliloquy.problems.sources import problem_source
 from soliloquy.runs.assignment import SERVICES
@@ -21,6 +20,7 @@ from soliloquy.runtime.transports.kafka.layout import apply
 from soliloquy.runtime.transports.kafka.transport import KafkaTransport
 from soliloquy.v1.events_pb2 import ConversationStarted
 from soliloquy.v1.runs_pb2 import Run
+from soliloquy_services.curriculum.handler import attempt_at
 from tests.chaos.kafka.installation import free_ports
 from tests.e2e.runs import SOLILOQUY, alive, kill, said, worker_named, worker_pids
 from tests.integration.transport.support import held, idle, until

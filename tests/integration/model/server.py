@@ -7,10 +7,10 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 from benchmarks.echo import Echo
-from services.model.settings import ServingSettings
 from soliloquy.cli.model_serve import run
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1.model_pb2 import Delta, GenerateRequest
+from soliloquy_services.model.settings import ServingSettings
 
 # A message that begins with it leaves the engine standing still; one with the other takes the seconds after it.
 STICK = "stick"

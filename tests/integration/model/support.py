@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from prometheus_client import REGISTRY
 
-from services.model.backend import ModelBackend, final_completion
-from services.model.engines.settings import EngineSettings
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Message, Sampling
+from soliloquy_services.model.backend import ModelBackend, final_completion
+from soliloquy_services.model.engines.settings import EngineSettings
 
 
 def request(text: str = "Why does the cart slow down?", **asked: Any) -> GenerateRequest:
@@ -36,7 +36,7 @@ def requests(state: str) -> float | None:
 
 @asynccontextmanager
 async def started(base: Path, **settings: Any) -> AsyncIterator[Any]:
-    from services.model.in_process import running_backend
+    from soliloquy_services.model.in_process import running_backend
 
     async with running_backend(EngineSettings(**{"model": base, "cache_tokens": 8192, **settings})) as chat:
         yield chat

@@ -12,9 +12,9 @@ from click.testing import CliRunner, Result
 from soliloquy.cli.main import commands
 from soliloquy.runtime.weights import base_digest
 from soliloquy.v1.model_pb2 import Adapter
+from soliloquy_training.adapters.registry import Registry
 from tests.integration.model.asking import Asking
 from tests.unit.training.adapters.folders import front_matter
-from training.adapters.registry import Registry
 
 # In CI a missing library is a failure, not a reason to skip.
 pytestmark = [

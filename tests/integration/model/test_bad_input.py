@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from services.model.engines.engine import (
+from soliloquy.v1.model_pb2 import Adapter, Finish, GenerateRequest, Message, Sampling
+from soliloquy_services.model.engines.engine import (
     EngineRefused,
     InvalidRequest,
     MissingWeights,
@@ -17,7 +18,6 @@ from services.model.engines.engine import (
     UnknownAdapter,
     WrongBase,
 )
-from soliloquy.v1.model_pb2 import Adapter, Finish, GenerateRequest, Message, Sampling
 from tests.integration.model.support import answer, request, requests, started
 from tests.models import needs_torch
 

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from services.model.fake.server import FakeServer
-from services.model.fake.settings import FakeSettings, Fate
 from soliloquy.runtime.model import ListenedModel, remote
+from soliloquy_services.model.fake.server import FakeServer
+from soliloquy_services.model.fake.settings import FakeSettings, Fate
 from tests.unit.model.hosted import ENGINE, asking, opening
 from tests.unit.runtime.model.streams import KeptStreams
 from tests.unit.scripted.driver import Dialogue, request

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from services.model.engines.engine import InvalidRequest
 from soliloquy.recipes.answers import Decision, Program
 from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.runtime.answers import Answer
 from soliloquy.v1.model_pb2 import Finish
+from soliloquy_services.model.engines.engine import InvalidRequest
 from tests.cases import each_case
 from tests.integration.model.support import answer, request, started
 from tests.models import needs_torch

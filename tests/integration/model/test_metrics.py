@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from prometheus_client import REGISTRY
 
-from services.model.engines.engine import InvalidRequest
 from soliloquy.v1.model_pb2 import Adapter
+from soliloquy_services.model.engines.engine import InvalidRequest
 from tests.integration.model.support import answer, request, started
 from tests.models import needs_torch
 

@@ -20,10 +20,10 @@ from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.runtime.model.settings_file import checked_endpoint
 from soliloquy.runtime.tls import Tls
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+from soliloquy_training.adapters.serving import ModelService
 from tests.integration.transport.support import until
 from tests.kafka.certificates import Authority
 from tests.unit.runtime.model.service import generating
-from training.adapters.serving import ModelService
 
 README = Path(__file__).parents[3] / "services/model/README.md"
 SECONDS = 10.0

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from services.model.engines.engine import EngineBusy, EngineFailed, InvalidRequest, UnknownAdapter
-from services.model.handler import ModelHandler
 from soliloquy.v1.model_pb2 import Adapter, Finish, GenerateRequest
+from soliloquy_services.model.engines.engine import EngineBusy, EngineFailed, InvalidRequest, UnknownAdapter
+from soliloquy_services.model.handler import ModelHandler
 from tests.integration.model.support import answer, check_scores, request, requests, scoring, started, until
 from tests.models import needs_torch
 

@@ -9,11 +9,11 @@ from typing import Any, BinaryIO
 import pytest
 from click.testing import CliRunner
 
-from services.model.weights_source import fetch_model
 from soliloquy.cli.main import commands
 from soliloquy.dataset.storage import Storage, StorageUnavailable
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.weights import base_digest
+from soliloquy_services.model.weights_source import fetch_model
 
 PIECE = 64 * 1024
 WEIGHTS = 10 * PIECE

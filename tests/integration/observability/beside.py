@@ -11,15 +11,15 @@ from contextlib import suppress
 from pathlib import Path
 
 from benchmarks.random_weights import make_adapter, make_base
-from services.model.engines.engine import InvalidRequest
 from soliloquy.cli.metrics_option import serving_metrics
 from soliloquy.cli.training_view import following
 from soliloquy.v1.model_pb2 import Adapter
+from soliloquy_services.model.engines.engine import InvalidRequest
+from soliloquy_training.folder import Job
+from soliloquy_training.train import train
 from tests.integration.model.support import answer, request, started
 from tests.integration.training.conftest import SETTINGS
 from tests.unit.training.growing import conversations, dataset
-from training.folder import Job
-from training.train import train
 
 PAUSE_SECONDS = 1.0
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from services.curriculum.handler import attempt_at
 from soliloquy.problems.sources import problem_source
 from soliloquy.runtime.events import first_event
 from soliloquy.runtime.retry import dead
@@ -17,6 +16,7 @@ from soliloquy.runtime.transports.kafka.layout import apply
 from soliloquy.runtime.transports.opening import open_transport
 from soliloquy.v1.events_pb2 import ConversationStarted
 from soliloquy.v1.runs_pb2 import Run
+from soliloquy_services.curriculum.handler import attempt_at
 from tests.chaos.kafka.installation import free_ports
 from tests.e2e.runs import SOLILOQUY, said
 from tests.observability.alerting import watching

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from soliloquy_training.settings import Lora, TrainingSettings
 from tests.models import needs_torch
 from tests.unit.training.growing import conversations, dataset
-from training.settings import Lora, TrainingSettings
 
 collect_ignore_glob: list[str] = []
 SETTINGS = TrainingSettings(
@@ -43,8 +43,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def whole(base: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of an uninterrupted training."""
-    from training.folder import Job
-    from training.train import train
+    from soliloquy_training.folder import Job
+    from soliloquy_training.train import train
 
     folder = tmp_path_factory.mktemp("trained") / "whole"
     train(Job(settings=SETTINGS, base=base, data=str(data), folder=folder))
@@ -54,7 +54,7 @@ def whole(base: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> P
 @pytest.fixture
 def job(base: Path, data: Path, tmp_path: Path) -> Callable[..., object]:
     """Makes a job from its name and the settings that differ."""
-    from training.folder import Job
+    from soliloquy_training.folder import Job
 
     def make(name: str, **differing: object) -> Job:
         settings = SETTINGS.model_copy(update=differing)

@@ -13,7 +13,7 @@ PATIENCE = 200.0
 
 
 def losses(folder: Path) -> list[tuple[float, float | None]]:
-    from training.step_log import steps
+    from soliloquy_training.step_log import steps
 
     return [(step["loss"], step["validation"]) for step in steps(folder / "metrics.jsonl")]
 

@@ -14,9 +14,9 @@ from soliloquy.recipes.soliloquy.evaluate.figures import figures, page
 from soliloquy.runtime.model import Model
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
+from soliloquy_training.continuous.folder import RoundOutcome
+from soliloquy_training.evaluation.report import write_report
 from tests.unit.recipes.soliloquy.evaluate.cases import drawn, results
-from training.continuous.folder import RoundOutcome
-from training.evaluation.report import write_report
 
 
 class Killed(Exception):

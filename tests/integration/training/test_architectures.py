@@ -62,8 +62,8 @@ def test_scores_and_gradients_of_packed_samples_are_those_without_packing(
     import torch
     from transformers import AutoModelForCausalLM
 
-    from training.attention import NAME
-    from training.packing import row
+    from soliloquy_training.attention import NAME
+    from soliloquy_training.packing import row
 
     torch.manual_seed(1)
     model = AutoModelForCausalLM.from_config(config(name, EXACT[name]), attn_implementation="eager").eval()
@@ -97,7 +97,7 @@ def test_scores_and_gradients_of_packed_samples_are_those_without_packing(
 def test_a_model_that_would_mix_packed_samples_is_refused_before_it_is_loaded(
     name: str, config: Callable[[str, dict[str, Any]], Any], tmp_path: Path
 ) -> None:
-    from training.attention import check_architecture
+    from soliloquy_training.attention import check_architecture
 
     settings, reason = REFUSED[name]
     config(name, settings).save_pretrained(tmp_path)
@@ -108,7 +108,7 @@ def test_a_model_that_would_mix_packed_samples_is_refused_before_it_is_loaded(
 def test_an_argument_of_attention_that_is_not_understood_is_refused() -> None:
     import torch
 
-    from training.attention import packed_attention
+    from soliloquy_training.attention import packed_attention
 
     query, key, value = (torch.randn(1, 2, 6, 4) for _ in range(3))
     borders = torch.tensor([0, 6], dtype=torch.int32)

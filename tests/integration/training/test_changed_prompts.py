@@ -13,8 +13,8 @@ from tests.unit.training.growing import conversations, dataset
 
 def text_learned(data: Path, base: Path, folder: Path) -> str:
     # They load transformers, which every process that only looks for tests would pay for.
-    from training.data import prepare
-    from training.templating import Template
+    from soliloquy_training.data import prepare
+    from soliloquy_training.templating import Template
 
     template = Template(base)
     prepared = prepare(folder, str(data), SETTINGS, template, lambda _: None)

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from soliloquy.runtime.failure import Failure
-from training.settings import TrainingSettings
+from soliloquy_training.settings import TrainingSettings
 
 
 @pytest.fixture
 def loop(base: Path, data: Path, tmp_path: Path) -> Callable[..., Any]:
-    from training.data import prepare
-    from training.loop import Loop
-    from training.model import build
-    from training.step_log import StepLog
-    from training.templating import Template
-    from training.world import World
+    from soliloquy_training.data import prepare
+    from soliloquy_training.loop import Loop
+    from soliloquy_training.model import build
+    from soliloquy_training.step_log import StepLog
+    from soliloquy_training.templating import Template
+    from soliloquy_training.world import World
 
     def make(**chosen: Any) -> Loop:
         settings = TrainingSettings(sequence_length=3072, batch=2, **chosen)
@@ -54,7 +54,7 @@ def test_compiled_layers_learn_what_plain_ones_do_and_are_compiled_in_the_first_
 
 
 def test_what_fills_a_row_up_is_not_learned() -> None:
-    from training.packing import padded, row
+    from soliloquy_training.packing import padded, row
 
     drawn = row([(np.arange(5), np.ones(5, dtype=bool)), (np.arange(9), np.ones(9, dtype=bool))])
     filled = padded(drawn, 20)
@@ -65,7 +65,7 @@ def test_what_fills_a_row_up_is_not_learned() -> None:
 
 
 def test_a_machine_without_a_compiler_is_told_before_the_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    from training.model import check_hardware
+    from soliloquy_training.model import check_hardware
 
     monkeypatch.setenv("CC", "")
     monkeypatch.setenv("PATH", "")

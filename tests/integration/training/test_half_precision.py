@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from training.settings import TrainingSettings
+from soliloquy_training.settings import TrainingSettings
 
 
 @pytest.fixture
 def loop(base: Path, data: Path, tmp_path: Path) -> Callable[..., Any]:
-    from training.data import prepare
-    from training.loop import Loop
-    from training.model import build
-    from training.step_log import StepLog
-    from training.templating import Template
-    from training.world import World
+    from soliloquy_training.data import prepare
+    from soliloquy_training.loop import Loop
+    from soliloquy_training.model import build
+    from soliloquy_training.step_log import StepLog
+    from soliloquy_training.templating import Template
+    from soliloquy_training.world import World
 
     def make(**chosen: Any) -> tuple[Any, Loop]:
         settings = TrainingSettings(sequence_length=3072, batch=1, **chosen)
@@ -41,7 +41,7 @@ def test_attention_is_computed_in_half_precision_whatever_the_weights_are_kept_i
         seen.update(one.dtype for one in states)
         return scaled_dot_product_attention(*states, **further)
 
-    monkeypatch.setattr("training.attention.scaled_dot_product_attention", watched)
+    monkeypatch.setattr("soliloquy_training.attention.scaled_dot_product_attention", watched)
     _, made = loop(tune=tune, precision="bf16")
     made.learn(1, made.schedule.sequences_of(1), 1e-4)
     assert seen == {torch.bfloat16}

@@ -73,7 +73,7 @@ def _as_another(conversation: Conversation) -> Conversation:
 @pytest.fixture
 def improving(base: Path, tmp_path: Path) -> Callable[..., Any]:
     from soliloquy.recipes.mathwell.commands.rounds.improvement import Improvement, WriterTraining
-    from training.train import train
+    from soliloquy_training.train import train
 
     def make(name: str, writer: Writer, *, start: str = "", **differing: Any) -> Improvement:
         settings = SETTINGS.model_copy(update={"max_steps": 1, **differing})

@@ -17,8 +17,8 @@ ROWS = "[...document.querySelectorAll('.compared tr')].map((row) => [...row.chil
 
 
 def evaluated(folder: Path, name: str, *told: bool) -> None:
-    from training.evaluation.report import write_report
-    from training.evaluation.shares import share_of
+    from soliloquy_training.evaluation.report import write_report
+    from soliloquy_training.evaluation.shares import share_of
 
     report = {
         "protocol": "mathdial",
@@ -33,8 +33,8 @@ def evaluated(folder: Path, name: str, *told: bool) -> None:
 async def test_a_trained_adapter_and_its_evaluations_are_read_in_the_console(
     whole: Path, base: Path, tmp_path: Path
 ) -> None:
-    from training.adapters.registry import Registry, activation_of
-    from training.adapters.version import read_version
+    from soliloquy_training.adapters.registry import Registry, activation_of
+    from soliloquy_training.adapters.version import read_version
 
     registry, evaluations = Registry(str(tmp_path / "adapters")), tmp_path / "evaluations"
     version, files = read_version(whole, "tutor")

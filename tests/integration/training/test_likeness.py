@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from soliloquy.runtime.failure import Failure
-from training.evaluation.text_models import BertScore
+from soliloquy_training.evaluation.text_models import BertScore
 
 TEXTS = ["how many apples are there ?", "why did you add ?", "what is next ?"]
 REFERENCES = ["how many apples are in all ?", "what is the next step ?", "what is next ?"]

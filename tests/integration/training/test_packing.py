@@ -25,8 +25,8 @@ def model(base: Path, attention: str) -> Any:
 def test_packed_samples_have_the_very_scores_that_each_has_alone(base: Path, samples: list[tuple[Any, Any]]) -> None:
     import torch
 
-    from training.attention import NAME
-    from training.packing import row
+    from soliloquy_training.attention import NAME
+    from soliloquy_training.packing import row
 
     together = row(samples)
     with torch.no_grad():
@@ -45,8 +45,8 @@ def test_packed_samples_have_the_very_scores_that_each_has_alone(base: Path, sam
 def test_what_another_sample_says_changes_nothing(base: Path, samples: list[tuple[Any, Any]]) -> None:
     import torch
 
-    from training.attention import NAME
-    from training.packing import row
+    from soliloquy_training.attention import NAME
+    from soliloquy_training.packing import row
 
     packed = model(base, NAME)
 
@@ -63,7 +63,7 @@ def test_what_another_sample_says_changes_nothing(base: Path, samples: list[tupl
 def test_a_window_of_attention_is_kept_within_a_sample() -> None:
     import torch
 
-    from training.attention import packed_attention
+    from soliloquy_training.attention import packed_attention
 
     query, key, value = (torch.randn(1, 2, 12, 4) for _ in range(3))
     borders = torch.tensor([0, 12], dtype=torch.int32)
@@ -76,7 +76,7 @@ def test_a_window_of_attention_is_kept_within_a_sample() -> None:
 
 
 def test_every_sample_is_in_one_sequence_and_next_to_nothing_is_empty() -> None:
-    from training.packing import pack
+    from soliloquy_training.packing import pack
 
     draw = random.Random(0)
     lengths = [draw.randint(400, 2800) for _ in range(2000)]
@@ -87,7 +87,7 @@ def test_every_sample_is_in_one_sequence_and_next_to_nothing_is_empty() -> None:
 
 
 def test_nothing_is_learned_from_the_sample_before(samples: list[tuple[Any, Any]]) -> None:
-    from training.packing import row
+    from soliloquy_training.packing import row
 
     everything = [(ids, np.ones(len(ids), dtype=bool)) for ids, _ in samples]
     together = row(everything)

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from soliloquy.cli.problems import problems
-from training.evaluation.text_models import Perplexity
+from soliloquy_training.evaluation.text_models import Perplexity
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast

@@ -9,22 +9,22 @@ from typing import Any
 import pytest
 from prometheus_client import REGISTRY
 
-from services.model.in_process import serve_weights
 from soliloquy.client import Dataset
 from soliloquy.recipes.soliloquy.evaluate.retraining import RETRAINING
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.weights import digest_of
+from soliloquy_services.model.in_process import serve_weights
+from soliloquy_training.adapters.registry import Active, Registry
+from soliloquy_training.adapters.version import Version
+from soliloquy_training.continuous.folder import RetrainingFolder, RoundOutcome
+from soliloquy_training.continuous.policy import SHIPPED, read_policy
+from soliloquy_training.continuous.sources import DatasetSource
 from tests.integration.training.conftest import SETTINGS
 from tests.integration.training.rounds import Evaluating, Killed, Noted, grow, until_done
 from tests.unit.recipes.soliloquy.evaluate.cases import SCRIPTED
 from tests.unit.recipes.soliloquy.evaluate.test_evaluation import NEVER
 from tests.unit.training.growing import conversations
-from training.adapters.registry import Active, Registry
-from training.adapters.version import Version
-from training.continuous.folder import RetrainingFolder, RoundOutcome
-from training.continuous.policy import SHIPPED, read_policy
-from training.continuous.sources import DatasetSource
 
 # Its fourth is about a question that is put, and one came twice.
 GROWN = conversations(9)
@@ -65,8 +65,8 @@ class Recording(Registry):
 @pytest.fixture(scope="module")
 def retraining(base: Path, address: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
     """Returns a retraining in rounds of two conversations, with the quality of the base and of each round's adapter."""
-    from training.continuous.retraining import Retraining, Served
-    from training.train import train
+    from soliloquy_training.continuous.retraining import Retraining, Served
+    from soliloquy_training.train import train
 
     def make(name: str, *tutors: Model, **differing: Any) -> Retraining:
         folder = tmp_path_factory.mktemp(name)

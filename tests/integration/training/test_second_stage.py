@@ -7,10 +7,10 @@ from click.testing import CliRunner
 
 from soliloquy.cli.main import commands
 from soliloquy.recipes import mathwell
-from training.folder import Job
-from training.settings import read_settings
-from training.step_log import steps
-from training.train import train
+from soliloquy_training.folder import Job
+from soliloquy_training.settings import read_settings
+from soliloquy_training.step_log import steps
+from soliloquy_training.train import train
 
 CONFIGS = Path(mathwell.__file__).with_name("configs")
 PAINT = "def solution():\n    cans = {}\n    liters = 4\n    return cans * liters"

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from soliloquy.runtime.failure import Failure
+from soliloquy_training.step_log import Step, StepLog, steps
 from tests.models import needs_torch
-from training.step_log import Step, StepLog, steps
 
 
 def step_of(number: int, loss: float, validation: float | None = None) -> Step:
@@ -65,7 +65,7 @@ def test_curves_show_each_step_once_also_where_a_training_resumes(tmp_path: Path
 def test_a_full_disk_ends_the_step_that_it_refuses_with_one_line(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    from training.curves import Curves
+    from soliloquy_training.curves import Curves
 
     threads = threading.active_count()
     log = StepLog(tmp_path / "metrics.jsonl", tmp_path / "curves")

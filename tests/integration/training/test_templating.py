@@ -11,12 +11,12 @@ import pytest
 from soliloquy.recipes.recipe import ReplyContext, TrainingMessage
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1.model_pb2 import Message
+from soliloquy_training.samples import samples
 from tests.unit.training.growing import conversations, dialogues
 from tests.unit.training.test_replies import VARIANTS
-from training.samples import samples
 
 if TYPE_CHECKING:
-    from training.templating import Template
+    from soliloquy_training.templating import Template
 
 CHATML = (
     "{% for message in messages %}<|begin|>{{ message['role'] }}\n{{ message['content'] | trim }}<|end|>\n"
@@ -49,7 +49,7 @@ def with_template(base: Path, tmp_path: Path) -> Callable[[str], Path]:
 
 def template_of(folder: Path) -> "Template":
     # It loads transformers, which every process that only looks for tests would pay for.
-    from training.templating import Template
+    from soliloquy_training.templating import Template
 
     return Template(folder)
 
@@ -64,7 +64,7 @@ def learned_text(template: "Template", chat: list[TrainingMessage]) -> str:
 def test_the_prompt_of_a_sample_is_token_for_token_what_the_model_service_makes_of_it(
     base: Path, with_template: Callable[[str], Path], source: str | None
 ) -> None:
-    from services.model.engines.tokenizer import ChatTokenizer
+    from soliloquy_services.model.engines.tokenizer import ChatTokenizer
 
     folder = with_template(source) if source else base
     served, template = ChatTokenizer(folder), template_of(folder)
@@ -146,8 +146,8 @@ def test_the_grammar_that_holds_a_served_model_lets_every_learned_answer_through
     from llguidance import LLMatcher
     from transformers import AutoTokenizer
 
-    from services.model.engines.grammar import grammar
     from soliloquy.recipes.recipe import find
+    from soliloquy_services.model.engines.grammar import grammar
     from tests.unit.training.test_samples import ANSWERS
 
     tokenizer = AutoTokenizer.from_pretrained(base, local_files_only=True)

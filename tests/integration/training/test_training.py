@@ -27,9 +27,9 @@ class Killed(Exception):
 
 
 def test_a_training_leaves_an_adapter_with_its_card_a_report_curves_and_a_picture(whole: Path, base: Path) -> None:
-    from services.model.engines.weights import check_fits, read_adapter
     from soliloquy.runtime.weights import base_digest
     from soliloquy.v1.model_pb2 import Adapter
+    from soliloquy_services.model.engines.weights import check_fits, read_adapter
 
     read = read_adapter(Adapter(name="tutor", path=str(whole / "adapter")))
     check_fits(read, base_digest(base), base)
@@ -45,7 +45,7 @@ def test_a_training_leaves_an_adapter_with_its_card_a_report_curves_and_a_pictur
 
 
 def test_the_same_training_again_comes_to_the_same_bytes(whole: Path, job: Make) -> None:
-    from training.train import train
+    from soliloquy_training.train import train
 
     again = job("again")
     train(again)
@@ -57,8 +57,8 @@ def test_the_same_training_again_comes_to_the_same_bytes(whole: Path, job: Make)
 def test_a_training_that_ends_at_any_step_goes_on_to_the_very_same_end(
     whole: Path, job: Make, step: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from training.step_log import StepLog
-    from training.train import train
+    from soliloquy_training.step_log import StepLog
+    from soliloquy_training.train import train
 
     cut = job("cut")
     written = StepLog.add
@@ -79,7 +79,7 @@ def test_a_training_that_ends_at_any_step_goes_on_to_the_very_same_end(
 
 @pytest.mark.timeout(400)
 def test_a_training_goes_on_after_kill_9_to_the_very_same_end(whole: Path, job: Make) -> None:
-    from training.train import train
+    from soliloquy_training.train import train
 
     killed = job("killed")
     with subprocess.Popen(command(killed)) as process:
@@ -92,7 +92,7 @@ def test_a_training_goes_on_after_kill_9_to_the_very_same_end(whole: Path, job: 
 
 
 def test_the_loss_goes_down(job: Make) -> None:
-    from training.train import train
+    from soliloquy_training.train import train
 
     learning = job("learning", max_steps=12, epochs=4, learning_rate=3e-2, validation_share=0.0)
     train(learning)
@@ -101,9 +101,9 @@ def test_the_loss_goes_down(job: Make) -> None:
 
 
 def test_a_finished_training_is_never_taken_for_another(whole: Path, base: Path, data: Path) -> None:
+    from soliloquy_training.folder import Job
+    from soliloquy_training.train import train
     from tests.integration.training.conftest import SETTINGS
-    from training.folder import Job
-    from training.train import train
 
     before = adapter(whole)
     with pytest.raises(Failure, match="holds a finished training: choose another --name"):
@@ -112,7 +112,7 @@ def test_a_finished_training_is_never_taken_for_another(whole: Path, base: Path,
 
 
 def test_another_training_of_the_same_name_is_told_in_what_it_differs(job: Make) -> None:
-    from training.train import check
+    from soliloquy_training.train import check
 
     check(job("one"), workers=1)
     with pytest.raises(Failure, match=r"another training \(learning_rate: 0.01, not 0.1\): choose another --name"):
@@ -120,7 +120,7 @@ def test_another_training_of_the_same_name_is_told_in_what_it_differs(job: Make)
 
 
 def test_it_stops_once_nothing_gets_better(job: Make) -> None:
-    from training.train import train
+    from soliloquy_training.train import train
 
     stuck = job("stuck", learning_rate=1e-12, patience=1, validate_every=1, max_steps=5)
     train(stuck)
@@ -130,7 +130,7 @@ def test_it_stops_once_nothing_gets_better(job: Make) -> None:
 
 
 def test_a_loss_that_is_no_number_ends_it_with_the_good_checkpoint_kept(job: Make) -> None:
-    from training.train import train
+    from soliloquy_training.train import train
 
     wild = job("wild", learning_rate=1e25, checkpoint_every=1, validation_share=0.0, clip=1e30)
     with pytest.raises(Failure, match=r"the loss of step \d is (nan|inf).*lower learning_rate"):
@@ -145,7 +145,7 @@ def test_a_loss_that_is_no_number_ends_it_with_the_good_checkpoint_kept(job: Mak
 def test_an_adapter_is_gone_on_from(whole: Path, job: Make) -> None:
     from dataclasses import replace
 
-    from training.train import train
+    from soliloquy_training.train import train
 
     further = replace(job("further", max_steps=1, validation_share=0.0), adapter=whole / "adapter")
     train(further)
@@ -157,7 +157,7 @@ def test_an_adapter_is_gone_on_from(whole: Path, job: Make) -> None:
 def test_all_weights_may_be_trained(job: Make) -> None:
     from transformers import AutoModelForCausalLM
 
-    from training.train import train
+    from soliloquy_training.train import train
 
     full = job("full", tune="full", max_steps=1, validation_share=0.0, gradient_checkpointing=True)
     train(full)
@@ -165,7 +165,7 @@ def test_all_weights_may_be_trained(job: Make) -> None:
 
 
 def test_everything_that_is_read_may_be_learned_but_the_first_word_that_follows_from_nothing(job: Make) -> None:
-    from training.train import train
+    from soliloquy_training.train import train
 
     reading = job("reading", learn="everything", max_steps=1, validation_share=0.0)
     train(reading)
@@ -174,7 +174,7 @@ def test_everything_that_is_read_may_be_learned_but_the_first_word_that_follows_
 
 
 def test_what_is_dropped_in_training_is_what_checkpointing_computes_again(job: Make) -> None:
-    from training.train import train
+    from soliloquy_training.train import train
 
     plain, thrifty = job("plain", max_steps=2), job("thrifty", max_steps=2, gradient_checkpointing=True)
     train(plain)
@@ -185,7 +185,7 @@ def test_what_is_dropped_in_training_is_what_checkpointing_computes_again(job: M
 def test_an_adapter_of_another_base_is_refused(whole: Path, job: Make, tmp_path: Path) -> None:
     from dataclasses import replace
 
-    from training.train import check
+    from soliloquy_training.train import check
 
     other = tmp_path / "other"
     shutil.copytree(whole / "adapter", other)
@@ -199,7 +199,7 @@ def test_an_adapter_of_another_base_is_refused(whole: Path, job: Make, tmp_path:
 def test_what_cannot_be_done_is_one_line(job: Make, tmp_path: Path) -> None:
     from dataclasses import replace
 
-    from training.train import check
+    from soliloquy_training.train import check
 
     empty = dataset(tmp_path / "empty", [])
     rejected = dataset(tmp_path / "rejected", [], rejected=7)
@@ -227,7 +227,7 @@ def test_data_without_the_columns_of_a_conversation_is_refused(job: Make, tmp_pa
 
     import pyarrow.parquet as pq
 
-    from training.train import check
+    from soliloquy_training.train import check
 
     folder = dataset(tmp_path / "without-turns", conversations(1))
     shard = folder / "accepted" / "00000.parquet"
@@ -237,15 +237,15 @@ def test_data_without_the_columns_of_a_conversation_is_refused(job: Make, tmp_pa
 
 
 def test_a_matrix_that_the_model_lacks_is_told(job: Make) -> None:
-    from training.settings import Lora
-    from training.train import train
+    from soliloquy_training.settings import Lora
+    from soliloquy_training.train import train
 
     with pytest.raises(Failure, match=r"lora.targets w_pack does not fit the model"):
         train(job("lacking", lora=Lora(targets=("w_pack",))))
 
 
 def test_a_full_disk_is_one_line_and_leaves_the_checkpoint_before(whole: Path, job: Make) -> None:
-    from training.train import check, train
+    from soliloquy_training.train import check, train
 
     full = job("full-disk")
     check(full, workers=1)
@@ -295,8 +295,8 @@ def test_what_a_training_has_come_to_is_scraped(whole: Path) -> None:
 
 
 def test_two_cannot_train_in_one_folder(job: Make) -> None:
-    from training.folder import TrainingFolder
-    from training.train import check
+    from soliloquy_training.folder import TrainingFolder
+    from soliloquy_training.train import check
 
     held = job("held")
     with TrainingFolder(held).opened(), pytest.raises(Failure, match="is in use by another process"):

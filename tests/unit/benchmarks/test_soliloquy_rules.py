@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from benchmarks import replay, soliloquy_rules
 from benchmarks.__main__ import benchmarks
 from benchmarks.soliloquies import conversations
-from services.model.engines.scripted import ScriptedEngine
 from soliloquy.problems.book import ProblemBook, as_one_line
+from soliloquy_services.model.engines.scripted import ScriptedEngine
 from tests.unit.scripted.growing import DESK
 
 NAME = "conversation_7_v1_abc.json"

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 import yaml
 
-from services.model.serving import ENVIRONMENT, FAST, SERVICER
 from soliloquy.runtime.traces.opening import TraceSettings
+from soliloquy_services.model.serving import ENVIRONMENT, FAST, SERVICER
+from soliloquy_training.ray import ENVIRONMENT as TRAINING
 from tests.chart.render import CHART, Document, Values
 from tests.unit.chart.objects import RETRAINED, SERVED, TRAINED, container, environment, kinds, named, objects, services
-from training.ray import ENVIRONMENT as TRAINING
 
 
 def service(*values: Values) -> Document:

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from services.gateway.settings import GatewaySettings
 from soliloquy.cli.main import commands
 from soliloquy.runs.assignment import Assignment, GatewayAssignment
 from soliloquy.runtime.tls import ServerTls, Tls
+from soliloquy_services.gateway.settings import GatewaySettings
 from tests.cases import each_case
 from tests.kafka.certificates import Authority, Certificate
 

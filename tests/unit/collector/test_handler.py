@@ -2,11 +2,11 @@
 
 import pytest
 
-from services.collector.handler import collect
 from soliloquy.runtime.retry import Refused
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished
+from soliloquy_services.collector.handler import collect
 from tests.unit.recipes.conversations import sound_conversation
 from tests.unit.runtime.deliveries import delivered
 

@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from services.collector.dataset import counts_so_far, write_dataset
-from services.collector.journal import Journal
 from soliloquy.dataset.frames import DamagedFrames, read_payloads
 from soliloquy.dataset.layout import ACCEPTED, REJECTED
 from soliloquy.dataset.manifest import read_manifest, shards_of
@@ -15,6 +13,8 @@ from soliloquy.dataset.verify import findings
 from soliloquy.recipes.mathdial.confusion import labelled
 from soliloquy.recipes.mathdial.labels_pb2 import Confusion
 from soliloquy.v1.conversation_pb2 import Conversation, Discarded, Ending
+from soliloquy_services.collector.dataset import counts_so_far, write_dataset
+from soliloquy_services.collector.journal import Journal
 from tests.unit.collector.collecting import numbered, ordinals_in
 
 

@@ -8,10 +8,6 @@ from typing import Any
 import pytest
 from prometheus_client import REGISTRY
 
-from services.collector import live
-from services.collector.live import DamagedShard, LiveDataset
-from services.collector.live_datasets import LiveDatasets
-from services.collector.settings import LiveSettings
 from soliloquy.dataset.layout import REJECTED, TIMED, ShardLimits
 from soliloquy.dataset.lock import Locked
 from soliloquy.dataset.manifest import read_manifest
@@ -21,6 +17,10 @@ from soliloquy.dataset.verify import findings
 from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import RunChanged
 from soliloquy.v1.runs_pb2 import RunState
+from soliloquy_services.collector import live
+from soliloquy_services.collector.live import DamagedShard, LiveDataset
+from soliloquy_services.collector.live_datasets import LiveDatasets
+from soliloquy_services.collector.settings import LiveSettings
 from tests.unit.collector.collecting import numbered, ordinals_in, until
 
 RUN = numbered(0).run
@@ -192,7 +192,7 @@ async def test_the_manifest_says_how_far_each_partition_was_read(settings: LiveS
 async def test_each_growing_has_a_dataset_and_few_are_open(
     settings: LiveSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("services.collector.live_datasets.OPEN_DATASETS", 2)
+    monkeypatch.setattr("soliloquy_services.collector.live_datasets.OPEN_DATASETS", 2)
     async with LiveDatasets(settings) as datasets:
         for growing in ("a", "b", "c", "a"):
             grown = numbered(0)

@@ -2,11 +2,11 @@
 
 from prometheus_client import Counter
 
-from services.collector.handler import collect
-from services.collector.metrics import ANSWERS_SENT_BACK, FIRST_TRIES, REWINDS, TOKENS, TURNS, VERDICTS
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, ModelCall, ParseOutcome
 from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import ConversationFinished
+from soliloquy_services.collector.handler import collect
+from soliloquy_services.collector.metrics import ANSWERS_SENT_BACK, FIRST_TRIES, REWINDS, TOKENS, TURNS, VERDICTS
 from tests.unit.recipes.conversations import conversation, sound_conversation, sound_turns, turn
 from tests.unit.runtime.deliveries import delivered
 

@@ -2,8 +2,6 @@
 
 import pytest
 
-from services.curriculum.admission import Admission
-from services.curriculum.handler import cancel, follow_up, start
 from soliloquy.runtime.handling import NotYet
 from soliloquy.truth.ledger import Ledger, make_ledger
 from soliloquy.v1.conversation_pb2 import EVIDENCE_KIND_PROGRAMS, Ending, Evidence, Problem
@@ -17,6 +15,8 @@ from soliloquy.v1.events_pb2 import (
     RunStanding,
 )
 from soliloquy.v1.runs_pb2 import Run
+from soliloquy_services.curriculum.admission import Admission
+from soliloquy_services.curriculum.handler import cancel, follow_up, start
 
 
 def submitted(ordinal: int, run: str = "run") -> ProblemSubmitted:

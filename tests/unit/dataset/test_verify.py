@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from services.collector.dataset import write_dataset
-from services.collector.journal import Journal
 from soliloquy.dataset.manifest import MANIFEST, UnreadableManifest, read_manifest
 from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
+from soliloquy_services.collector.dataset import write_dataset
+from soliloquy_services.collector.journal import Journal
 from tests.cases import each_case
 from tests.unit.collector.collecting import numbered
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from services.executor.gvisor import cgroups, folder
-from services.executor.gvisor.cgroups import Cgroup, NoCgroups, placed
+from soliloquy_services.executor.gvisor import cgroups, folder
+from soliloquy_services.executor.gvisor.cgroups import Cgroup, NoCgroups, placed
 from tests.cases import each_case
 
 _FIRST = """30 25 0:27 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 import uvloop
 
-from services.executor.gvisor import container
-from services.executor.gvisor.container import ContainerSpec
-from services.executor.sandbox import SandboxDied, WarmSandbox
-from services.executor.settings import SandboxSettings
-from services.executor.submission import Submission
 from soliloquy.v1.sandbox_pb2 import Job
+from soliloquy_services.executor.gvisor import container
+from soliloquy_services.executor.gvisor.container import ContainerSpec
+from soliloquy_services.executor.sandbox import SandboxDied, WarmSandbox
+from soliloquy_services.executor.settings import SandboxSettings
+from soliloquy_services.executor.submission import Submission
 
 Run = Callable[[Coroutine[Any, Any, None]], None]
 

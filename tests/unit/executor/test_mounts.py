@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from services.executor.gvisor import mounts
-from services.executor.gvisor.mounts import Mount
+from soliloquy_services.executor.gvisor import mounts
+from soliloquy_services.executor.gvisor.mounts import Mount
 
 
 def test_mounts_are_read_with_their_names_unescaped() -> None:

@@ -6,10 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from services.executor.guest.jail import seccomp_filter
-from services.executor.gvisor import folder
-from services.executor.policy import KINDS, MATH, guest_policy, kind_for
-from services.executor.settings import SandboxSettings
+from soliloquy_services.executor.guest.jail import seccomp_filter
+from soliloquy_services.executor.gvisor import folder
+from soliloquy_services.executor.policy import KINDS, MATH, guest_policy, kind_for
+from soliloquy_services.executor.settings import SandboxSettings
 from tests.cases import each_case
 
 _ALLOW, _REFUSE, _KILL = 0x7FFF0000, 0x00050001, 0x80000000
@@ -97,7 +97,7 @@ def test_a_folder_names_its_owner(tmp_path: Path) -> None:
 _CLAIM = """
 import os, sys
 from pathlib import Path
-from services.executor.gvisor import folder
+from soliloquy_services.executor.gvisor import folder
 print(folder.claim(Path(sys.argv[1])).path, flush=True)
 os._exit(0)
 """

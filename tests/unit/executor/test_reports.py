@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.executor import reports
-from services.executor.guest.values import Tagger
-from services.executor.guest.wire import DIED, ENDED, FLOODED, REFUSED, REPORT, TIMED_OUT
-from services.executor.policy import LIMITS
 from soliloquy.v1 import sandbox_pb2
 from soliloquy.v1.sandbox_pb2 import Execution
+from soliloquy_services.executor import reports
+from soliloquy_services.executor.guest.values import Tagger
+from soliloquy_services.executor.guest.wire import DIED, ENDED, FLOODED, REFUSED, REPORT, TIMED_OUT
+from soliloquy_services.executor.policy import LIMITS
 
 _UNREADABLE = "the job left no readable result"
 

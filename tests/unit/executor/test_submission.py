@@ -4,10 +4,10 @@ import math
 
 import pytest
 
-from services.executor.policy import LIMITS
-from services.executor.settings import SandboxSettings
-from services.executor.submission import LimitExceeded, Submission
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, Job, Limits
+from soliloquy_services.executor.policy import LIMITS
+from soliloquy_services.executor.settings import SandboxSettings
+from soliloquy_services.executor.submission import LimitExceeded, Submission
 
 SETTINGS = SandboxSettings(wall_seconds=2.0, memory_bytes=1 << 29)
 

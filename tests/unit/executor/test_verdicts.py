@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from services.executor.guest.verdicts import Verdict
-from services.executor.reports import recompute
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, STATUS_OK, Execution, NamedValue, Value
+from soliloquy_services.executor.guest.verdicts import Verdict
+from soliloquy_services.executor.reports import recompute
 
 
 def done(**values: Value) -> Execution:

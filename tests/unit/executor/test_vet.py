@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from services.executor.guest.vet import MAX_NODES, VetResult, vet
-from services.executor.guest.vocabulary import BUILTINS, PUBLIC
+from soliloquy_services.executor.guest.vet import MAX_NODES, VetResult, vet
+from soliloquy_services.executor.guest.vocabulary import BUILTINS, PUBLIC
 from tests.cases import each_case
 
 

@@ -5,8 +5,8 @@ import math
 
 import pytest
 
-from services.executor.guest.verdicts import Verdict
-from services.executor.guest.vet import vet
+from soliloquy_services.executor.guest.verdicts import Verdict
+from soliloquy_services.executor.guest.vet import vet
 from tests.cases import each_case
 
 

@@ -7,8 +7,8 @@ from types import ModuleType
 
 import pytest
 
-from services.executor.guest.vocabulary import BUILTINS
-from services.executor.guest.vocabulary import builtins as given
+from soliloquy_services.executor.guest.vocabulary import BUILTINS
+from soliloquy_services.executor.guest.vocabulary import builtins as given
 from tests.cases import each_case
 from tests.unit.executor.vetted_code import as_python_does, as_the_worker_does
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-import services.executor
-from services.executor.guest import vetted_worker, wire
+import soliloquy_services.executor
+from soliloquy_services.executor.guest import vetted_worker, wire
 
-_HOME = Path(services.executor.__file__).parent
+_HOME = Path(soliloquy_services.executor.__file__).parent
 _WORKER = """
 import mmap, resource, sys
 sys.path.append(sys.argv[1])

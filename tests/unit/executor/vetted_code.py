@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from services.executor.guest import verdicts, vet, vocabulary
+from soliloquy_services.executor.guest import verdicts, vet, vocabulary
 
 _SHARED = (math, cmath, sys, os, types, vet, vocabulary, verdicts, __import__("builtins"))
 

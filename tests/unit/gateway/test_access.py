@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from services.gateway.access.access import CALLER, Access, Credentials
-from services.gateway.access.loopback import check_closed, names_loopback, same_origin
-from services.gateway.access.rate import MOST_CALLERS, RateLimit, RateLimits, TokenBuckets, rate_key
-from services.gateway.access.tokens import ROLE_OF, TokenFile
-from services.gateway.refusals import Code, Refusal
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1 import gateway_pb2
+from soliloquy_services.gateway.access.access import CALLER, Access, Credentials
+from soliloquy_services.gateway.access.loopback import check_closed, names_loopback, same_origin
+from soliloquy_services.gateway.access.rate import MOST_CALLERS, RateLimit, RateLimits, TokenBuckets, rate_key
+from soliloquy_services.gateway.access.tokens import ROLE_OF, TokenFile
+from soliloquy_services.gateway.refusals import Code, Refusal
 from tests.unit.gateway.tokens import OPERATOR, READER, entry, written
 
 RPC_ROUTES = gateway_pb2.DESCRIPTOR.services_by_name["RunService"].methods_by_name
@@ -148,7 +148,7 @@ def test_the_audit_log_tells_who_did_what_to_what_and_no_token(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     guarded = access(tmp_path)
-    with caplog.at_level(logging.INFO, "services.gateway"):
+    with caplog.at_level(logging.INFO, "soliloquy_services.gateway"):
         with guarded.admit(presented(OPERATOR), "CancelRun") as call:
             call.target = "a-run\nolga cancelled b-run"
         with refused(Code.DENIED), guarded.admit(presented(READER), "CancelRun", "a-run"):

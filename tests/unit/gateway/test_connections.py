@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from services.gateway.access.connections import ConnectionLimits, Connections, Peer, peer_at
+from soliloquy_services.gateway.access.connections import ConnectionLimits, Connections, Peer, peer_at
 from tests.unit.gateway.test_access import Clock
 
 LIMITS = ConnectionLimits(total=8, grpc=6, strangers=4, stranger_seconds=30.0)

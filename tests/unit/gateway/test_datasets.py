@@ -1,11 +1,11 @@
 from pathlib import Path
 
-from services.gateway.datasets import FIRST_PAUSE_SECONDS, MOST_LOOKS, DatasetLooks, stored
-from services.gateway.runs import KnownRun
 from soliloquy.dataset.manifest import Shard, write_manifest
 from soliloquy.dataset.storage import Storage
 from soliloquy.v1.events_pb2 import RunChanged, RunProgress
 from soliloquy.v1.runs_pb2 import Run, RunState
+from soliloquy_services.gateway.datasets import FIRST_PAUSE_SECONDS, MOST_LOOKS, DatasetLooks, stored
+from soliloquy_services.gateway.runs import KnownRun
 
 
 def known(state: RunState) -> KnownRun:

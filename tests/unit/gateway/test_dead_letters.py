@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from services.gateway.dead_letters import DeadLetters, cause_of
 from soliloquy.runtime.dead_letters import replay
 from soliloquy.runtime.retry import dead
 from soliloquy.runtime.transports.embedded.transport import EmbeddedTransport
 from soliloquy.runtime.transports.port import Delivery
+from soliloquy_services.gateway.dead_letters import DeadLetters, cause_of
 from tests.integration.transport.support import started
 
 

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from services.gateway.index import Index
-from services.gateway.refusals import Refusal
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Summary
 from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import ConversationCollected
 from soliloquy.v1.gateway_pb2 import ListConversationsRequest, Verdict
 from soliloquy.v1.runs_pb2 import Run
+from soliloquy_services.gateway.index import Index
+from soliloquy_services.gateway.refusals import Refusal
 
 RUN = Run(id="r", growing="g", max_attempts=2)
 

@@ -1,8 +1,8 @@
 """The OpenAPI document describes every message under a name of its own."""
 
-from services.gateway.chat.messages import ChatState
-from services.gateway.http.openapi import Schemas
 from soliloquy.runtime.completions import CommonChatRequest
+from soliloquy_services.gateway.chat.messages import ChatState
+from soliloquy_services.gateway.http.openapi import Schemas
 
 
 def test_a_message_of_a_chat_and_one_of_a_completion_are_told_apart() -> None:

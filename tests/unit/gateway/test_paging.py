@@ -2,8 +2,8 @@ import math
 
 import pytest
 
-from services.gateway.paging import page
-from services.gateway.refusals import Code, Refusal
+from soliloquy_services.gateway.paging import page
+from soliloquy_services.gateway.refusals import Code, Refusal
 
 ROWS = [(float(second // 2), f"run-{second}") for second in range(7)]
 NOW = 1_764_236_001.2345678

@@ -1,10 +1,10 @@
-from services.gateway.pace import Pace
-from services.gateway.runs import RunTable, turned
 from soliloquy.runtime.model.settings import Endpoint, Models, Role
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, EnrichmentUse, Summary, TokenUse
 from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged, RunProgress, RunStanding
 from soliloquy.v1.gateway_pb2 import DatasetState
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
+from soliloquy_services.gateway.pace import Pace
+from soliloquy_services.gateway.runs import RunTable, turned
 
 RUN = Run(id="r", growing="g", recipe="soliloquy", max_attempts=2)
 ID = "r-g"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from services.gateway.access.tokens import CHECK_SECONDS, TokenFile
 from soliloquy.runtime.failure import Failure
+from soliloquy_services.gateway.access.tokens import CHECK_SECONDS, TokenFile
 from tests.unit.gateway.tokens import OPERATOR, READER, entry, written
 
 
@@ -65,7 +65,7 @@ def test_a_file_that_is_broken_meanwhile_locks_nobody_out(tmp_path: Path, caplog
     tokens = TokenFile(file, clock)
     file.write_text("[[token]\n", "utf-8")
     clock.now += CHECK_SECONDS
-    with caplog.at_level(logging.ERROR, "services.gateway"):
+    with caplog.at_level(logging.ERROR, "soliloquy_services.gateway"):
         assert tokens.with_token(READER)
         clock.now += CHECK_SECONDS
         assert tokens.with_token(READER)

@@ -5,12 +5,12 @@ from pathlib import Path
 
 from google.protobuf.message import Message
 
-from services.gateway.topics import TopicFollower
 from soliloquy.runtime.events import first_event
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from soliloquy.runtime.transports.port import Delivery, Unanswered
 from soliloquy.v1.events_pb2 import RunChanged
 from soliloquy.v1.runs_pb2 import Run
+from soliloquy_services.gateway.topics import TopicFollower
 
 
 class Faltering(EmbeddedTransport):

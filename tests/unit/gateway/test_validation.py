@@ -3,10 +3,10 @@ from typing import Any
 import pytest
 from grpc import StatusCode
 
-from services.gateway.refusals import Code, Refusal
-from services.gateway.validation import RUN_LIMITS, validated
 from soliloquy.v1.gateway_pb2 import StartRunRequest
 from soliloquy.v1.runs_pb2 import RunRequest
+from soliloquy_services.gateway.refusals import Code, Refusal
+from soliloquy_services.gateway.validation import RUN_LIMITS, validated
 
 
 def asked(request_id: str = "one", **fields: Any) -> StartRunRequest:

@@ -3,7 +3,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
-from services.gateway.watching import MOST_KEPT, LatestFeed, Skipped, TailFeed
+from soliloquy_services.gateway.watching import MOST_KEPT, LatestFeed, Skipped, TailFeed
 
 
 @asynccontextmanager

@@ -4,12 +4,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from services.model.engines.scripted import ScriptedEngine
-from services.model.fake.server import FakeServer
 from soliloquy.runtime.model.keys import Key
 from soliloquy.runtime.model.openai_client import OpenAIClient
 from soliloquy.runtime.model.remote import RemoteModel
 from soliloquy.runtime.model.settings import Endpoint
+from soliloquy_services.model.engines.scripted import ScriptedEngine
+from soliloquy_services.model.fake.server import FakeServer
 from tests.unit.scripted.problems import CART, Shelf
 
 ENGINE = ScriptedEngine(Shelf())

@@ -4,10 +4,6 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from services.model.engines.noise import noise_of
-from services.model.engines.scripted import ScriptedEngine
-from services.model.fake.server import FakeServer
-from services.model.fake.settings import FakeSettings
 from soliloquy.runtime.model.agreements import agreement_with
 from soliloquy.runtime.model.opening import ModelByRole
 from soliloquy.runtime.model.settings_file import shipped_models
@@ -15,6 +11,10 @@ from soliloquy.runtime.refusals import is_refusal
 from soliloquy.v1.conversation_pb2 import Conversation, Ending
 from soliloquy.v1.events_pb2 import ConversationStarted
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, Execution, Job
+from soliloquy_services.model.engines.noise import noise_of
+from soliloquy_services.model.engines.scripted import ScriptedEngine
+from soliloquy_services.model.fake.server import FakeServer
+from soliloquy_services.model.fake.settings import FakeSettings
 from tests.unit.model.hosted import asking
 from tests.unit.scripted.growing import BANK, Desk, begun, finished
 

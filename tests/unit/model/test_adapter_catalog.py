@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks.echo import Echo
-from services.model.adapter_catalog import GONE_SECONDS, AdapterCatalog, ReplicaStatus
-from services.model.engines.engine import MissingWeights, UnknownAdapter
-from services.model.shared_adapters import SharedAdapters
 from soliloquy.v1.model_pb2 import Adapter
+from soliloquy_services.model.adapter_catalog import GONE_SECONDS, AdapterCatalog, ReplicaStatus
+from soliloquy_services.model.engines.engine import MissingWeights, UnknownAdapter
+from soliloquy_services.model.shared_adapters import SharedAdapters
 
 
 class Clock:

@@ -4,10 +4,10 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from services.model.backend import ScriptedBackend, final_completion
-from services.model.engines.engine import EngineFailed, UnknownAdapter
-from services.model.engines.scripted import ScriptedEngine
 from soliloquy.v1.model_pb2 import Adapter, Delta, Finish, GenerateRequest
+from soliloquy_services.model.backend import ScriptedBackend, final_completion
+from soliloquy_services.model.engines.engine import EngineFailed, UnknownAdapter
+from soliloquy_services.model.engines.scripted import ScriptedEngine
 from tests.unit.scripted.driver import conversation, request
 from tests.unit.scripted.problems import CART, Shelf
 

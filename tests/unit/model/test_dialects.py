@@ -6,9 +6,6 @@ import pkgutil
 
 import pytest
 
-from services.model.engines.scripted import ScriptedEngine
-from services.model.fake.server import FakeServer
-from services.model.fake.settings import FakeSettings
 from soliloquy import recipes
 from soliloquy.runtime.answers import Answer
 from soliloquy.runtime.model.dialects import dialect_of, dialects
@@ -21,6 +18,9 @@ from soliloquy.runtime.model.schemas import forms_of
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.v1.events_pb2 import ConversationStarted
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+from soliloquy_services.model.engines.scripted import ScriptedEngine
+from soliloquy_services.model.fake.server import FakeServer
+from soliloquy_services.model.fake.settings import FakeSettings
 from tests.unit.model.hosted import ENGINE, asking
 from tests.unit.model.on_dialects import SEED, Sandbox, figures
 from tests.unit.scripted.growing import BANK, begun, finished

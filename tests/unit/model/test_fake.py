@@ -7,15 +7,15 @@ from random import Random
 import aiohttp
 import pytest
 
-from services.model.fake.schema_values import CannotFollow, value_of
-from services.model.fake.server import FakeServer
-from services.model.fake.settings import FakeSettings, Fate
 from soliloquy.recipes.answers import Decision, Program
 from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.runtime.answers import Answer
 from soliloquy.runtime.model.faults import EndpointRefuses
 from soliloquy.runtime.model.samples import with_seeds
 from soliloquy.v1.model_pb2 import GenerateRequest
+from soliloquy_services.model.fake.schema_values import CannotFollow, value_of
+from soliloquy_services.model.fake.server import FakeServer
+from soliloquy_services.model.fake.settings import FakeSettings, Fate
 from tests.unit.model.hosted import ENGINE, asking, opening
 from tests.unit.scripted.driver import Dialogue, request
 from tests.unit.scripted.problems import CART, STONE_FALL

@@ -8,7 +8,9 @@ import pytest
 from grpc import StatusCode
 
 from benchmarks.echo import Echo
-from services.model.engines.engine import (
+from soliloquy.runtime.model import ModelRefused
+from soliloquy.v1.model_pb2 import Adapter, Delta, GenerateRequest, LoadAdapterRequest, UnloadAdapterRequest
+from soliloquy_services.model.engines.engine import (
     EngineBusy,
     EngineFailed,
     EngineRefused,
@@ -18,10 +20,8 @@ from services.model.engines.engine import (
     UnknownAdapter,
     WrongBase,
 )
-from services.model.errors import error_status
-from services.model.handler import MAX_ID_CHARACTERS, MAX_REQUEST_BYTES, MAX_SAMPLES, ModelHandler
-from soliloquy.runtime.model import ModelRefused
-from soliloquy.v1.model_pb2 import Adapter, Delta, GenerateRequest, LoadAdapterRequest, UnloadAdapterRequest
+from soliloquy_services.model.errors import error_status
+from soliloquy_services.model.handler import MAX_ID_CHARACTERS, MAX_REQUEST_BYTES, MAX_SAMPLES, ModelHandler
 from tests.unit.model.answers import Held, Seeded, request
 
 

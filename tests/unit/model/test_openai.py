@@ -14,14 +14,14 @@ import pytest
 import uvicorn
 
 from benchmarks.echo import Echo
-from services.model.backend import ModelBackend, ScriptedBackend
-from services.model.engines.engine import EngineBusy, EngineFailed, TooLong
-from services.model.handler import MAX_REQUEST_BYTES, ModelHandler
 from soliloquy.problems.bank.bank import bank_names
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.listening import listening
 from soliloquy.runtime.traces.export import sending
 from soliloquy.v1.model_pb2 import Adapter, Delta, Finish, GenerateRequest, LoadAdapterRequest, TokenLogprob
+from soliloquy_services.model.backend import ModelBackend, ScriptedBackend
+from soliloquy_services.model.engines.engine import EngineBusy, EngineFailed, TooLong
+from soliloquy_services.model.handler import MAX_REQUEST_BYTES, ModelHandler
 from tests.traces.collector import PATH, collecting
 from tests.traces.trees import trace_of
 from tests.unit.model.answers import Held, Seeded
@@ -42,7 +42,7 @@ class _Server(uvicorn.Server):
 
 @asynccontextmanager
 async def served(handler: ModelHandler) -> AsyncIterator[int]:
-    from services.model.openai import application
+    from soliloquy_services.model.openai import application
 
     with listening("127.0.0.1:0") as listener:
         server = _Server(uvicorn.Config(application(handler), log_config=None, access_log=False, ws="none"))

@@ -5,9 +5,9 @@ from contextlib import ExitStack
 
 import pytest
 
-from services.model.ports import claimed_ports
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.listening import listening
+from soliloquy_services.model.ports import claimed_ports
 
 
 def _ports(claimed: Mapping[str, str]) -> set[int]:

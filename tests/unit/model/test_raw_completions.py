@@ -6,12 +6,12 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 from benchmarks.echo import Echo
-from services.model.backend import ModelBackend, ScriptedBackend
-from services.model.engines.engine import EngineBusy
-from services.model.handler import MAX_SAMPLES, ModelHandler
 from soliloquy.problems.bank.bank import bank_names
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.v1.model_pb2 import Completion, Delta, Finish, GenerateRequest, TokenLogprob
+from soliloquy_services.model.backend import ModelBackend, ScriptedBackend
+from soliloquy_services.model.engines.engine import EngineBusy
+from soliloquy_services.model.handler import MAX_SAMPLES, ModelHandler
 from tests.cases import each_case
 from tests.unit.model.test_openai import call, pytestmark, served
 

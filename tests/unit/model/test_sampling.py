@@ -17,7 +17,7 @@ DRAWS = 1500
 def drawn(seed: int, *, temperature: float = 1.0, top_p: float = 1.0) -> int:
     import torch
 
-    from services.model.engines.transformers.sampling import TokenSampler
+    from soliloquy_services.model.engines.transformers.sampling import TokenSampler
 
     scores = torch.tensor(PROBABILITIES).log()
     TokenSampler(Sampling(temperature=temperature, top_p=top_p), seed, None, torch.device("cpu")).adjust(scores)

@@ -7,9 +7,6 @@ from contextlib import asynccontextmanager
 import grpc
 import pytest
 
-from services.model.backend import ScriptedBackend
-from services.model.engines.scripted import ScriptedEngine
-from services.model.in_process import serve_grpc
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.runtime.model.faults import EndpointRefuses, InvalidAnswer, Throttled, TimedOut, Unreachable
 from soliloquy.runtime.model.model_service_client import (
@@ -20,6 +17,9 @@ from soliloquy.runtime.model.model_service_client import (
 )
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.v1.model_pb2 import Adapter, Completion, Delta, GenerateRequest, ModelInfo
+from soliloquy_services.model.backend import ScriptedBackend
+from soliloquy_services.model.engines.scripted import ScriptedEngine
+from soliloquy_services.model.in_process import serve_grpc
 from tests.unit.runtime.model.service import generating
 from tests.unit.runtime.model.streams import KeptStreams
 from tests.unit.scripted.driver import Dialogue, conversation, request

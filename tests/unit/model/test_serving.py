@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from services.model.serving import haproxy, reason
+from soliloquy_services.model.serving import haproxy, reason
 
 _TOLD = """The deployment failed to start 1 times in a row. See controller logs for details. Error:
 ray::ServeReplica:model:model.initialize_and_get_metadata() (pid=1, ip=192.0.2.2)
 RuntimeError: Traceback (most recent call last):
   File "services/model/shared_adapters.py", line 48, in start
     raise MissingWeights("; ".join(failed))
-services.model.engines.engine.MissingWeights: /weights is not an adapter: missing adapter_config.json
+soliloquy_services.model.engines.engine.MissingWeights: /weights is not an adapter: missing adapter_config.json
 """
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from services.model.engines.settings import EngineSettings
-from services.model.settings import engine_values, load, reserved_gpus
 from soliloquy.runtime.failure import Failure
+from soliloquy_services.model.engines.settings import EngineSettings
+from soliloquy_services.model.settings import engine_values, load, reserved_gpus
 from tests.cases import each_case
 
 

@@ -11,14 +11,19 @@ from pathlib import Path
 import pytest
 from prometheus_client import generate_latest
 
-from services.model import shared_metrics
-from services.model.shared_metrics import VARIABLE, metrics_registry, replica_environment, shared_metrics_folder
+from soliloquy_services.model import shared_metrics
+from soliloquy_services.model.shared_metrics import (
+    VARIABLE,
+    metrics_registry,
+    replica_environment,
+    shared_metrics_folder,
+)
 
 # It has an adapter and two requests, one of which it has begun to answer, and says so.
 REPLICA = """
 import sys
 from types import SimpleNamespace
-from services.model.engines.metrics import EngineMetrics
+from soliloquy_services.model.engines.metrics import EngineMetrics
 metrics = EngineMetrics(SimpleNamespace(name="tiny"))
 metrics.open()
 metrics.adapters(1)

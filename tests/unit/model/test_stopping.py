@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.model.engines.engine import InvalidRequest
-from services.model.engines.stopping import MOST_STOPS, Stops
+from soliloquy_services.model.engines.engine import InvalidRequest
+from soliloquy_services.model.engines.stopping import MOST_STOPS, Stops
 
 
 @given(

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from services.model.engines.engine import MissingWeights
 from soliloquy.v1.model_pb2 import Message
+from soliloquy_services.model.engines.engine import MissingWeights
 from tests.models import needs_torch
 
 pytestmark = needs_torch
@@ -16,7 +16,7 @@ ANSWERS = ("Δv = 3 m/s → 2·10³ N", "naïve 😀👩‍🔬 física", '{"Ste
 
 @pytest.fixture
 def wording(base: Path) -> Any:
-    from services.model.engines.tokenizer import ChatTokenizer
+    from soliloquy_services.model.engines.tokenizer import ChatTokenizer
 
     return ChatTokenizer(base)
 
@@ -51,7 +51,7 @@ def test_marks_of_the_template_are_words_in_a_message(base: Path, wording: Any) 
 def test_a_tokenizer_without_a_chat_template_is_refused(base: Path, tmp_path: Path) -> None:
     from transformers import AutoTokenizer
 
-    from services.model.engines.tokenizer import ChatTokenizer
+    from soliloquy_services.model.engines.tokenizer import ChatTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(base)
     tokenizer.chat_template = None

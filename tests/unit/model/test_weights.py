@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from services.model.engines.weights import read_adapter
 from soliloquy.runtime.weights import base_digest
 from soliloquy.v1.model_pb2 import Adapter
+from soliloquy_services.model.engines.weights import read_adapter
 
 BASE = "3f" * 32
 

@@ -5,7 +5,6 @@ import json
 
 import pytest
 
-from services.planner.handler import Enrichments, enrich
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.ask import MAX_ASKS
 from soliloquy.runtime.model import Model
@@ -14,6 +13,7 @@ from soliloquy.v1.conversation_pb2 import Conversation, ParseOutcome, Problem
 from soliloquy.v1.events_pb2 import ConversationStarted, EnrichmentNeeded
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from soliloquy.v1.runs_pb2 import Run
+from soliloquy_services.planner.handler import Enrichments, enrich
 from tests.unit.recipes.conversations import problem
 
 RECIPE = find("soliloquy")

@@ -2,8 +2,6 @@
 
 import json
 
-from services.codegen.handler import ProgramCache, write_programs
-from services.planner.handler import Enrichments, enrich
 from soliloquy.problems.files.problem_from_row import problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.problems.solving import independent_programs
@@ -22,6 +20,8 @@ from soliloquy.v1.conversation_pb2 import (
 from soliloquy.v1.events_pb2 import ConversationFinished, ConversationStarted, EnrichmentNeeded, ProgramsNeeded
 from soliloquy.v1.runs_pb2 import Run
 from soliloquy.v1.sandbox_pb2 import Execution, Status
+from soliloquy_services.codegen.handler import ProgramCache, write_programs
+from soliloquy_services.planner.handler import Enrichments, enrich
 from tests.unit.planner.test_enriching import GOOD, Answering
 from tests.unit.recipes.conversations import problem
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from services.model.engines.scripted import ScriptedEngine
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.texts.phrases import says
 from soliloquy.v1.conversation_pb2 import STEP_KIND_CONCEPT
+from soliloquy_services.model.engines.scripted import ScriptedEngine
 from tests.unit.scripted.driver import Dialogue
 
 BANK = load_bank("physics")

@@ -5,8 +5,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from services.model.engines.scripted import ScriptedEngine
-from services.tutor.handler import decide
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.recipes.reader import ROLE, with_all_claims, with_claims
 from soliloquy.recipes.recipe import find
@@ -21,6 +19,8 @@ from soliloquy.v1.conversation_pb2 import (
 from soliloquy.v1.events_pb2 import StudentReplied
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from soliloquy.v1.runs_pb2 import Run
+from soliloquy_services.model.engines.scripted import ScriptedEngine
+from soliloquy_services.tutor.handler import decide
 from tests.unit.recipes.conversations import conversation, problem
 
 READ = {name: find(name).reader for name in ("soliloquy", "mathdial", "scaffold")}

@@ -2,8 +2,6 @@
 
 import pytest
 
-from services.codegen.handler import write
-from services.composer.handler import reply
 from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.ask import Prompt
@@ -23,6 +21,8 @@ from soliloquy.v1.conversation_pb2 import (
 from soliloquy.v1.events_pb2 import CalculationNeeded, CodeWritten, ReplyNeeded
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, STATUS_OK, Execution
+from soliloquy_services.codegen.handler import write
+from soliloquy_services.composer.handler import reply
 from tests.unit.recipes.conversations import calculated, conversation, sound_turns
 
 RECIPE = find("soliloquy")

@@ -1,7 +1,5 @@
 """A program that finds a right answer wrong goes back to the role that wrote it, and nobody else is blamed."""
 
-from services.codegen.handler import write
-from services.composer.handler import reply
 from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.recipe import find
 from soliloquy.recipes.turn_faults import programs_sent_back
@@ -9,6 +7,8 @@ from soliloquy.runtime.events import ConversationEvent
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Judge, RejectedTry
 from soliloquy.v1.events_pb2 import CalculationNeeded, CodeWritten, ReplyNeeded
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+from soliloquy_services.codegen.handler import write
+from soliloquy_services.composer.handler import reply
 from tests.unit.recipes.conversations import calculated, conversation, sound_turns
 
 RULES = find("soliloquy").rules

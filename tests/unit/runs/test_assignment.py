@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from services.executor.settings import SandboxSettings
 from soliloquy.runs.assembly import declared
 from soliloquy.runs.assignment import SERVICES, Assignment
 from soliloquy.runs.model import ModelSettings
@@ -14,6 +13,7 @@ from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.runtime.model.settings_file import shipped_models
 from soliloquy.runtime.topics import TOPIC_OF, TOPICS
 from soliloquy.runtime.transports.kafka import KafkaSettings
+from soliloquy_services.executor.settings import SandboxSettings
 
 README = Path(__file__).parents[3] / "services" / "README.md"
 ROW = re.compile(r"^\| \[(\w+)\]\(\w+\) \| ([^|]*) \| ([^|]*) \|", re.MULTILINE)

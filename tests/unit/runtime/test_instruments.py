@@ -17,7 +17,7 @@ ROOT = Path(soliloquy.__file__ or "").parents[1]
 @pytest.fixture(scope="module")
 def exported() -> dict[str, Metric]:
     """Returns our metrics by the names that Prometheus sees."""
-    for package in ("soliloquy", "services", "training"):
+    for package in ("soliloquy", "soliloquy_services", "soliloquy_training"):
         for path in (ROOT / package).rglob("*.py"):
             if "soliloquy.runtime.instruments import" in path.read_text("utf-8"):
                 importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))

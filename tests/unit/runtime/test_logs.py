@@ -17,7 +17,7 @@ from tests.traces.trees import trace_of
 from tests.unit.runtime.traces.growing import conversation_id, start, submitted
 
 WORDS = "the words of a student"
-_log = logging.getLogger("services.test")
+_log = logging.getLogger("soliloquy_services.test")
 
 
 def entries(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:

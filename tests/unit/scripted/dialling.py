@@ -3,15 +3,15 @@
 import math
 from collections.abc import AsyncIterator, Sequence
 
-from services.curriculum.handler import attempt_at
-from services.model.engines.scripted import ScriptedEngine
-from services.planner.handler import Enrichments, enrich
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.recipes.mathdial.claims import holds_answer
 from soliloquy.recipes.mathdial.moves import move_name
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.events_pb2 import EnrichmentNeeded
 from soliloquy.v1.runs_pb2 import Run
+from soliloquy_services.curriculum.handler import attempt_at
+from soliloquy_services.model.engines.scripted import ScriptedEngine
+from soliloquy_services.planner.handler import Enrichments, enrich
 from tests.unit.scripted.growing import finished
 
 BANK = load_bank("arithmetic")

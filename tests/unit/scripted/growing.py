@@ -5,15 +5,6 @@ Only code that the vet lets through is run, with the names that the vetted worke
 
 import ast
 
-from services.codegen.handler import write
-from services.composer.handler import reply as compose
-from services.curriculum.handler import attempt_at
-from services.executor.guest.vet import vet
-from services.executor.guest.vocabulary import builtins
-from services.executor.handler import JobExecutor, run
-from services.model.engines.scripted import ScriptedEngine
-from services.student.handler import reply, rewrite
-from services.tutor.handler import decide
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.recipes.judges import Judges
 from soliloquy.runtime.events import ConversationEvent
@@ -32,6 +23,15 @@ from soliloquy.v1.events_pb2 import (
 )
 from soliloquy.v1.runs_pb2 import Run
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, STATUS_OK, Execution, Job, NamedValue, Value
+from soliloquy_services.codegen.handler import write
+from soliloquy_services.composer.handler import reply as compose
+from soliloquy_services.curriculum.handler import attempt_at
+from soliloquy_services.executor.guest.vet import vet
+from soliloquy_services.executor.guest.vocabulary import builtins
+from soliloquy_services.executor.handler import JobExecutor, run
+from soliloquy_services.model.engines.scripted import ScriptedEngine
+from soliloquy_services.student.handler import reply, rewrite
+from soliloquy_services.tutor.handler import decide
 
 BANK = load_bank("physics")
 ENGINE = ScriptedEngine(BANK.book)

@@ -4,9 +4,6 @@ import re
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 
-from services.curriculum.handler import attempt_at
-from services.model.engines.scripted import ScriptedEngine
-from services.planner.handler import Enrichments, enrich
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.recipes.scaffold.memory import questions, solved
 from soliloquy.recipes.scaffold.states import NAMES, drawn_state
@@ -14,6 +11,9 @@ from soliloquy.runtime.model import Model
 from soliloquy.v1.conversation_pb2 import Conversation, Turn
 from soliloquy.v1.events_pb2 import EnrichmentNeeded
 from soliloquy.v1.runs_pb2 import Run
+from soliloquy_services.curriculum.handler import attempt_at
+from soliloquy_services.model.engines.scripted import ScriptedEngine
+from soliloquy_services.planner.handler import Enrichments, enrich
 from tests.unit.scripted.growing import finished
 
 BANK = load_bank("arithmetic")

@@ -3,8 +3,8 @@ import math
 import re
 from functools import cache
 
-from services.model.engines.scripted import ScriptedEngine
 from soliloquy.v1.conversation_pb2 import Problem
+from soliloquy_services.model.engines.scripted import ScriptedEngine
 from tests.unit.scripted.driver import Dialogue, Turn
 from tests.unit.scripted.problems import CART, STONE_FALL, Shelf
 

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from services.model.engines.scripted import ScriptedEngine
 from soliloquy.recipes.scripted.parsed_prompt import problem_record
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.v1.conversation_pb2 import Problem, Quantity, Step
 from soliloquy.v1.model_pb2 import GenerateRequest, Message
+from soliloquy_services.model.engines.scripted import ScriptedEngine
 from tests.cases import each_case
 from tests.unit.runtime.model.streams import KeptStreams
 from tests.unit.scripted.driver import conversation, request

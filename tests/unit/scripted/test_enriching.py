@@ -4,8 +4,6 @@ import json
 
 import pytest
 
-from services.model.engines.noise import noise_of
-from services.model.engines.scripted import ScriptedEngine
 from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.problems.files.problem_from_row import problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
@@ -13,6 +11,8 @@ from soliloquy.recipes.soliloquy import planner
 from soliloquy.recipes.soliloquy.planner import steps_in
 from soliloquy.runtime.ask import Ask
 from soliloquy.v1.conversation_pb2 import ParseOutcome, Problem
+from soliloquy_services.model.engines.noise import noise_of
+from soliloquy_services.model.engines.scripted import ScriptedEngine
 from tests.unit.scripted.problems import CART, STONE_FALL, Shelf
 
 TROLLEY = problem_from_row(

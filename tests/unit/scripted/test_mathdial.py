@@ -8,9 +8,6 @@ from functools import cache
 
 import pytest
 
-from services.curriculum.handler import attempt_at
-from services.model.engines.scripted import ScriptedEngine
-from services.planner.handler import Enrichments, enrich
 from soliloquy.problems.files.problem_from_row import problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.recipes.agreement import agrees, letter_of
@@ -26,6 +23,9 @@ from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem, Quantity, Resolution, Slip, Step
 from soliloquy.v1.events_pb2 import EnrichmentNeeded
 from soliloquy.v1.runs_pb2 import Run
+from soliloquy_services.curriculum.handler import attempt_at
+from soliloquy_services.model.engines.scripted import ScriptedEngine
+from soliloquy_services.planner.handler import Enrichments, enrich
 from tests.unit.scripted.dialling import dialled
 from tests.unit.scripted.growing import finished
 from tests.unit.scripted.problems import Shelf

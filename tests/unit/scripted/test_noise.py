@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from services.model.engines import noise
-from services.model.engines.noise import noise_of
-from services.model.engines.scripted import ScriptedEngine
 from soliloquy.recipes.scripted.faults import LEVELS, Rates
 from soliloquy.recipes.soliloquy.recipe import RECIPE
+from soliloquy_services.model.engines import noise
+from soliloquy_services.model.engines.noise import noise_of
+from soliloquy_services.model.engines.scripted import ScriptedEngine
 from tests.unit.scripted.driver import conversation, request
 from tests.unit.scripted.problems import CART, Shelf
 

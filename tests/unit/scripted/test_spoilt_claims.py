@@ -5,7 +5,6 @@ from random import Random
 
 import pytest
 
-from services.model.engines import noise
 from soliloquy.recipes.answers import StatedClaim, StudentMessage
 from soliloquy.recipes.claims import claims_of, parsed, stated_with
 from soliloquy.recipes.scripted.faults import Rates
@@ -15,6 +14,7 @@ from soliloquy.runtime.beside import table_beside
 from soliloquy.truth.judge import judge
 from soliloquy.truth.ledger import ledger_of
 from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_BANK, Problem, Quantity, Step
+from soliloquy_services.model.engines import noise
 from tests.unit.scripted.driver import conversation
 from tests.unit.scripted.problems import CART, Shelf
 

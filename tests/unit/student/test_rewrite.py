@@ -2,11 +2,11 @@
 
 import pytest
 
-from services.student.handler import rewrite
 from soliloquy.runtime.retry import Refused
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.events_pb2 import StudentRejected
 from soliloquy.v1.runs_pb2 import Run
+from soliloquy_services.student.handler import rewrite
 from tests.unit.scripted.growing import ENGINE
 
 

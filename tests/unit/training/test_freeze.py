@@ -22,9 +22,9 @@ from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.events_pb2 import ConversationFinished
+from soliloquy_training.continuous.sources import DatasetSource
+from soliloquy_training.freeze import FINISHED, freeze_dataset, freeze_topic, recorded_offsets
 from tests.unit.training.growing import conversations, dataset
-from training.continuous.sources import DatasetSource
-from training.freeze import FINISHED, freeze_dataset, freeze_topic, recorded_offsets
 
 
 def files(folder: Path) -> dict[str, bytes]:

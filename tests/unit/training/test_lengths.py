@@ -8,13 +8,13 @@ import pytest
 from soliloquy.dataset.prompt_reuse import tokens_in
 from soliloquy.recipes.packages import folder, known_recipes
 from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy_training.data import split
+from soliloquy_training.samples import Sample, samples
+from soliloquy_training.settings import TrainingSettings, read_settings
 from tests.unit.recipes.mathwell.writing import commissions, made
 from tests.unit.scripted.dialling import dialled
 from tests.unit.scripted.growing import grown
 from tests.unit.scripted.scaffolding import scaffolded
-from training.data import split
-from training.samples import Sample, samples
-from training.settings import TrainingSettings, read_settings
 
 COUNT, SEED = 12, 7
 # What a chat template adds to each message.

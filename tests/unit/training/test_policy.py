@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from soliloquy.runtime.failure import Failure
-from training.continuous.policy import SHIPPED, Policy, read_policy
+from soliloquy_training.continuous.policy import SHIPPED, Policy, read_policy
 
 SOUND = """
 evaluation = { problems = "physics", questions = 5, seed = 1, max_tokens = 100 }

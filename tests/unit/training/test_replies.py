@@ -10,8 +10,8 @@ from soliloquy.recipes.mathdial.moves import move_name
 from soliloquy.recipes.recipe import ReplyContext
 from soliloquy.runtime.retry import Refused
 from soliloquy.v1.conversation_pb2 import Conversation, Turn
+from soliloquy_training.samples import Sample, samples
 from tests.unit.training.growing import conversations, dialogues
-from training.samples import Sample, samples
 
 VARIANTS = [ReplyContext(move=move, grounding=grounding) for move, grounding in product((True, False), repeat=2)]
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from training.data import Prepared
-from training.schedule import Schedule
-from training.settings import TrainingSettings
+from soliloquy_training.data import Prepared
+from soliloquy_training.schedule import Schedule
+from soliloquy_training.settings import TrainingSettings
 
 
 def rates(tmp_path: Path, **settings: object) -> list[float]:

@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
-import training
+import soliloquy_training
 from soliloquy.recipes.packages import folder, known_recipes
 from soliloquy.recipes.recipe import ReplyContext
 from soliloquy.runtime.failure import Failure
+from soliloquy_training.settings import read_settings
 from tests.cases import each_case
-from training.settings import read_settings
 
 CONFIGS = {
     path.stem: path
-    for place in (Path(training.__file__).parent, *map(folder, known_recipes()))
+    for place in (Path(soliloquy_training.__file__).parent, *map(folder, known_recipes()))
     for path in sorted((place / "configs").glob("*.yaml"))
 }
 

@@ -6,9 +6,9 @@ from itertools import pairwise
 import pytest
 
 from soliloquy.recipes.recipe import TrainingMessage
+from soliloquy_training.data import TurnTooLong, split
+from soliloquy_training.samples import samples
 from tests.unit.training.growing import conversations
-from training.data import TurnTooLong, split
-from training.samples import samples
 
 
 def words(chat: Sequence[TrainingMessage]) -> int:

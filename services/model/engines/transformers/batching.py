@@ -12,12 +12,12 @@ from transformers.generation import LogitsProcessorList
 from transformers.generation.continuous_batching.cb_logits_processors import ContinuousBatchingLogitsProcessorList
 from transformers.generation.continuous_batching.requests import RequestStatus
 
-from services.model.engines.engine import EngineFailed, InvalidRequest, TokenDelta, TokenRequest
-from services.model.engines.grammar import grammar
-from services.model.engines.settings import EngineSettings
-from services.model.engines.transformers.sampling import PerRequestSampling, TokenSampler
-from services.model.engines.transformers.scoring import prompt_scoring
 from soliloquy.v1.model_pb2 import Finish
+from soliloquy_services.model.engines.engine import EngineFailed, InvalidRequest, TokenDelta, TokenRequest
+from soliloquy_services.model.engines.grammar import grammar
+from soliloquy_services.model.engines.settings import EngineSettings
+from soliloquy_services.model.engines.transformers.sampling import PerRequestSampling, TokenSampler
+from soliloquy_services.model.engines.transformers.scoring import prompt_scoring
 
 PAGE_TOKENS = 32
 # Prompt tokens per step, so that running answers do not wait for long prompts.

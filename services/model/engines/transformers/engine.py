@@ -14,10 +14,10 @@ from peft import PeftModel
 from safetensors import SafetensorError
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from services.model.engines.engine import EngineFailed, MissingWeights, TokenDelta, TokenRequest, WrongBase
-from services.model.engines.settings import EngineSettings
-from services.model.engines.transformers.batching import PAGE_TOKENS, Batcher
 from soliloquy.runtime.weights import FOLDER_ONLY
+from soliloquy_services.model.engines.engine import EngineFailed, MissingWeights, TokenDelta, TokenRequest, WrongBase
+from soliloquy_services.model.engines.settings import EngineSettings
+from soliloquy_services.model.engines.transformers.batching import PAGE_TOKENS, Batcher
 
 _BASE = ""
 _MAX_ERROR_CHARACTERS = 300

@@ -13,8 +13,8 @@ import torch
 from llguidance import LLMatcher
 from transformers.generation.continuous_batching.cb_logits_processors import ContinuousBatchingLogitsProcessor
 
-from services.model.engines.engine import TokenScore
 from soliloquy.v1.model_pb2 import Sampling
+from soliloquy_services.model.engines.engine import TokenScore
 
 PromptScoring = Callable[[], Sequence[TokenScore]]
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import torch
 
-from services.model.engines.engine import InvalidRequest, TokenRequest, TokenScore
-from services.model.engines.transformers.sampling import PromptScoring
+from soliloquy_services.model.engines.engine import InvalidRequest, TokenRequest, TokenScore
+from soliloquy_services.model.engines.transformers.sampling import PromptScoring
 
 # Positions whose probabilities are computed at once: each takes as many numbers as the model knows tokens.
 _POSITIONS = 256

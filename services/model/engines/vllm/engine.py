@@ -18,11 +18,18 @@ from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
 from vllm.v1.engine.async_llm import AsyncLLM
 from vllm.v1.engine.exceptions import EngineDeadError, EngineGenerateError
 
-from services.model.engines.engine import EngineBusy, EngineFailed, TokenDelta, TokenRequest, TokenScore, WrongBase
-from services.model.engines.settings import EngineSettings
-from services.model.engines.vllm.settings import NAME
 from soliloquy.runtime.failure import Failure, one_line
 from soliloquy.v1.model_pb2 import Finish
+from soliloquy_services.model.engines.engine import (
+    EngineBusy,
+    EngineFailed,
+    TokenDelta,
+    TokenRequest,
+    TokenScore,
+    WrongBase,
+)
+from soliloquy_services.model.engines.settings import EngineSettings
+from soliloquy_services.model.engines.vllm.settings import NAME
 
 # For each adapter in service, the predecessors that may still end answers; beyond that, vLLM would push out others.
 _VERSIONS = 4

@@ -26,8 +26,8 @@ from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import Conversation, Enrichment, Problem
 from soliloquy.v1.events_pb2 import StudentReplied, TutorReplied
 from soliloquy.v1.runs_pb2 import Run
-from training.evaluation.cases import NO_ANSWER, DrawnCases, digest_of, run_bounded
-from training.evaluation.recipe_loop import RecipeLoop
+from soliloquy_training.evaluation.cases import NO_ANSWER, DrawnCases, digest_of, run_bounded
+from soliloquy_training.evaluation.recipe_loop import RecipeLoop
 
 RECIPE = "mathdial"
 # The number of problems to try per dialogue: most have a confusion if the student's model errs at all.

@@ -41,9 +41,9 @@ from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import Conversation, Problem
 from soliloquy.v1.events_pb2 import CodeWritten
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
-from training.evaluation.cases import DrawnCases
-from training.evaluation.report import is_measured
-from training.evaluation.text_models import BertScore
+from soliloquy_training.evaluation.cases import DrawnCases
+from soliloquy_training.evaluation.report import is_measured
+from soliloquy_training.evaluation.text_models import BertScore
 
 _STUDENTS = ("planner", "sampler", "student")
 _TUTORS: Mapping[str, Callable[[], Recipe]] = {

@@ -12,9 +12,9 @@ from soliloquy.recipes.mathdial.evaluate.replies import (
     utterance_measures,
 )
 from soliloquy.recipes.mathdial.published import PUBLISHED
-from training.evaluation.cases import parse_figures
-from training.evaluation.report import figure_rows, format_share, is_measured, table
-from training.evaluation.shares import share_of
+from soliloquy_training.evaluation.cases import parse_figures
+from soliloquy_training.evaluation.report import figure_rows, format_share, is_measured, table
+from soliloquy_training.evaluation.shares import share_of
 
 METRICS = {
     **{metric: f"Success@{k}" for k, metric in enumerate(SUCCESS, start=1)},

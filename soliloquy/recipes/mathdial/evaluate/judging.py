@@ -15,7 +15,7 @@ from typing import Any
 from soliloquy.recipes.mathdial.confusion import confusion_of
 from soliloquy.recipes.mathdial.evaluate.answers import ExpectedAnswer, mentions, reaches, tells
 from soliloquy.v1.conversation_pb2 import Conversation, ModelCall
-from training.evaluation.cases import parse_outcomes
+from soliloquy_training.evaluation.cases import parse_outcomes
 
 MOST = 10
 SUCCESS = [f"success@{k}" for k in range(1, MOST + 1)]

@@ -10,9 +10,9 @@ from soliloquy.recipes.mathdial.evaluate.dialogues import require_recipe
 from soliloquy.runtime.seeds import digest, seed
 from soliloquy.texts.utterances import bigram_entropy, overlap_f1, uptake, words
 from soliloquy.v1.conversation_pb2 import Conversation, ModelCall
-from training.evaluation.bleu import bleu
-from training.evaluation.cases import NO_ANSWER, digest_of, parse_outcomes
-from training.evaluation.recipe_loop import RecipeLoop
+from soliloquy_training.evaluation.bleu import bleu
+from soliloquy_training.evaluation.cases import NO_ANSWER, digest_of, parse_outcomes
+from soliloquy_training.evaluation.recipe_loop import RecipeLoop
 
 # A fifth of the dialogues is the test part; two fifths of those are about problems that the rest does not contain.
 _TEST = 0.2

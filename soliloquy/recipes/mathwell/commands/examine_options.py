@@ -35,8 +35,8 @@ class Examination:
         return asyncio.run(self._examined(problems, quiet=quiet)) if self.wanted else ()
 
     async def _examined(self, problems: Sequence[WordProblem], *, quiet: bool) -> Sequence[Evidence]:
-        from services.executor.pool import SandboxPool
-        from services.executor.settings import SandboxSettings
+        from soliloquy_services.executor.pool import SandboxPool
+        from soliloquy_services.executor.settings import SandboxSettings
 
         await require_endpoints(self.models, self.cache)
         room = asyncio.Semaphore(self.in_flight)

@@ -153,7 +153,7 @@ def _school(base: Path | None, config: str | None, start: str | None, *, quiet: 
     if base is None or config is None:
         return None
     from soliloquy.recipes.mathwell.commands.rounds.improvement import WriterTraining
-    from training.settings import read_settings
+    from soliloquy_training.settings import read_settings
 
     file = configuration(config)
     launch = Launch(file=file, workers=1, on_ray=False)
@@ -164,7 +164,7 @@ def _school(base: Path | None, config: str | None, start: str | None, *, quiet: 
 def _identity(plan: Plan, school: "WriterTraining | None") -> dict[str, Any]:
     if school is None:
         return plan.identity()
-    from training.source import digest_of as data_digest
+    from soliloquy_training.source import digest_of as data_digest
 
     start = data_digest(school.start) if school.start else ""
     return {**plan.identity(), "base": base_digest(school.base), "training": school.settings.digest, "start": start}
@@ -208,7 +208,7 @@ class _RoundWriter:
                     f"{endpoint.base_url} cannot load adapters: serve {self.base} with `soliloquy model serve`"
                 )
             if endpoint.engine == "scripted":
-                from services.model.in_process import serve_weights
+                from soliloquy_services.model.in_process import serve_weights
 
                 address = resources.enter_context(serve_weights(self.base))
                 endpoint = Endpoint(engine="ray", address=address, model=self.base.name, timeout=_PATIENCE_SECONDS)
@@ -223,7 +223,7 @@ class _RoundWriter:
 
 
 async def _load(endpoint: Endpoint, base: Path, name: str, adapter: Path | None) -> None:
-    from training.adapters.serving import ModelService
+    from soliloquy_training.adapters.serving import ModelService
 
     async with ModelService(endpoint.address, tls=endpoint.tls) as service:
         await service.check_base(base, base_digest(base))
@@ -233,7 +233,7 @@ async def _load(endpoint: Endpoint, base: Path, name: str, adapter: Path | None)
 
 async def _unload(endpoint: Endpoint, name: str) -> None:
     """Frees the place of the adapter, since a service has few."""
-    from training.adapters.serving import ModelService
+    from soliloquy_training.adapters.serving import ModelService
 
     if name:
         async with ModelService(endpoint.address, tls=endpoint.tls) as service:

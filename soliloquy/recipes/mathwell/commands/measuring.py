@@ -19,7 +19,7 @@ from soliloquy.recipes.mathwell.figures import PUBLISHED
 from soliloquy.recipes.mathwell.figures.problem_measures import ProblemMeasures, SampledProblem, cells
 
 if TYPE_CHECKING:
-    from training.evaluation.text_models import BertScore, Perplexity
+    from soliloquy_training.evaluation.text_models import BertScore, Perplexity
 
 _OPTIONS = (
     click.option(
@@ -83,7 +83,7 @@ class MeasuringModels:
 
 def _models(perplexity: Path | None, bertscore: Path | None, references: Path | None) -> MeasuringModels:
     """Loads the models of the options; raises Failure."""
-    from training.evaluation.text_models import BertScore, Perplexity
+    from soliloquy_training.evaluation.text_models import BertScore, Perplexity
 
     if references and not bertscore:
         raise click.UsageError("--references requires --bertscore")

@@ -15,7 +15,7 @@ from soliloquy.recipes.scaffold.planner import why_unplannable
 from soliloquy.runtime.seeds import draw
 from soliloquy.truth.number_format import format_quantity, format_value
 from soliloquy.v1.conversation_pb2 import Problem, Step
-from training.evaluation.cases import digest_of
+from soliloquy_training.evaluation.cases import digest_of
 
 COOPERATIVE, MIXED, SEGMENT = "cooperative", "mixed", "segment"
 _LONGEST: int = PROTOCOL["dialogues"]["longest"]

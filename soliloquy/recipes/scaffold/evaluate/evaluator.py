@@ -19,7 +19,7 @@ from soliloquy.recipes.scaffold.solve_rate import count_solved
 from soliloquy.runtime.ask import Unusable
 from soliloquy.runtime.model import Model
 from soliloquy.v1.conversation_pb2 import ModelCall
-from training.evaluation.cases import NO_ANSWER
+from soliloquy_training.evaluation.cases import NO_ANSWER
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

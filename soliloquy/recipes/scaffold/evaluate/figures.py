@@ -9,9 +9,9 @@ from typing import Any
 from soliloquy.recipes.scaffold.evaluate.dialogues import SEGMENT
 from soliloquy.recipes.scaffold.evaluate.dimensions import DIMENSIONS, Score
 from soliloquy.recipes.scaffold.evaluate.evaluator import ScoredDialogue, SolveGain
-from training.evaluation.cases import parse_figures
-from training.evaluation.report import figure_rows, format_figure, format_share, table
-from training.evaluation.shares import Share, share_of, share_of_scores
+from soliloquy_training.evaluation.cases import parse_figures
+from soliloquy_training.evaluation.report import figure_rows, format_figure, format_share, table
+from soliloquy_training.evaluation.shares import Share, share_of, share_of_scores
 
 LEAKED, GAINED = "leaked", "delta_solve_rate"
 ENDED = "ended"

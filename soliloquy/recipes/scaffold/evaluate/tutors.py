@@ -15,7 +15,7 @@ from soliloquy.recipes.scaffold.student import record_message, record_reply
 from soliloquy.runtime.ask import Ask, Prompt
 from soliloquy.v1.conversation_pb2 import Calculation, Conversation, Ending, ModelCall, Turn
 from soliloquy.v1.runs_pb2 import Run
-from training.evaluation.recipe_loop import RecipeLoop
+from soliloquy_training.evaluation.recipe_loop import RecipeLoop
 
 _PLAIN = Path(__file__).with_name("plain.txt")
 

@@ -31,7 +31,7 @@ from soliloquy.v1.conversation_pb2 import (
 )
 from soliloquy.v1.model_pb2 import GenerateRequest
 from soliloquy.v1.runs_pb2 import Run
-from training.evaluation.recipe_loop import RecipeLoop
+from soliloquy_training.evaluation.recipe_loop import RecipeLoop
 
 RECIPE = "soliloquy"
 # How many conversations and wrong answers to try before skipping a question.

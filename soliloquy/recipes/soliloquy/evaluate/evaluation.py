@@ -19,9 +19,9 @@ from soliloquy.recipes.soliloquy.evaluate.figures import PAPER, WHOSE, figures, 
 from soliloquy.recipes.soliloquy.evaluate.judging import METRICS, JudgedCase, judge, judge_unanswered
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Problem
-from training.evaluation.cases import NO_ANSWER, DrawnCases, digest_of
-from training.evaluation.recipe_loop import RecipeLoop
-from training.evaluation.report import format_share
+from soliloquy_training.evaluation.cases import NO_ANSWER, DrawnCases, digest_of
+from soliloquy_training.evaluation.recipe_loop import RecipeLoop
+from soliloquy_training.evaluation.report import format_share
 
 # The number of problems to try per question: most are suitable, but a bank may have some without a calculation.
 _LOOKED_AT = 40

@@ -5,9 +5,9 @@ from typing import Any
 
 from soliloquy.recipes.soliloquy.evaluate.cases import CaseKind
 from soliloquy.recipes.soliloquy.evaluate.judging import METRICS, JudgedCase
-from training.evaluation.cases import parse_figures
-from training.evaluation.report import format_share, table
-from training.evaluation.shares import Share, share_of
+from soliloquy_training.evaluation.cases import parse_figures
+from soliloquy_training.evaluation.report import format_share, table
+from soliloquy_training.evaluation.shares import Share, share_of
 
 
 def figures(results: Sequence[JudgedCase]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from soliloquy.truth.exactness import is_right
 from soliloquy.truth.units import unit
 from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, ParseOutcome, Turn
 from soliloquy.v1.sandbox_pb2 import Execution, Status
-from training.evaluation.cases import parse_outcomes
+from soliloquy_training.evaluation.cases import parse_outcomes
 
 # The evaluations with which a tutor calls a number right or wrong.
 _SAYING = {CaseKind.RIGHT: {"b"}, CaseKind.WRONG: {"a", "c"}}

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from google.protobuf.json_format import ParseDict
 
-from services.gateway.chat.messages import StartChat
 from soliloquy.recipes.agreement import letter_of
 from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
 from soliloquy.v1.conversation_pb2 import VERIFICATION_PROGRAM, VERIFICATION_STEP, Turn
+from soliloquy_services.gateway.chat.messages import StartChat
 from tests.integration.chat.support import Room
 
 _FOLDER = Path(__file__).parent

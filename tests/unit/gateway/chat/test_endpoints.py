@@ -2,9 +2,9 @@
 
 import pytest
 
-from services.gateway.chat.endpoints import ChosenModel, EndpointRules
-from services.gateway.chat.messages import StartChat
-from services.gateway.refusals import Code, Refusal
+from soliloquy_services.gateway.chat.endpoints import ChosenModel, EndpointRules
+from soliloquy_services.gateway.chat.messages import StartChat
+from soliloquy_services.gateway.refusals import Code, Refusal
 from tests.cases import each_case
 
 LISTED = "https://api.example.com/v1"

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from services.gateway.chat.chats import ChatSettings
-from services.gateway.chat.completions import read_history
-from services.gateway.refusals import Refusal
 from soliloquy.runtime.completions import CommonChatRequest
+from soliloquy_services.gateway.chat.chats import ChatSettings
+from soliloquy_services.gateway.chat.completions import read_history
+from soliloquy_services.gateway.refusals import Refusal
 
 
 def asked(*messages: tuple[str, Any]) -> CommonChatRequest:

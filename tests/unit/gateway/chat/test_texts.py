@@ -2,8 +2,8 @@
 
 import pytest
 
-from services.gateway.chat.messages import clean_text
-from services.gateway.refusals import Code, Refusal
+from soliloquy_services.gateway.chat.messages import clean_text
+from soliloquy_services.gateway.refusals import Code, Refusal
 
 
 @pytest.mark.parametrize(

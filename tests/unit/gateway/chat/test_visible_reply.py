@@ -3,10 +3,10 @@
 import json
 from typing import Any
 
-from services.gateway.chat.progress import REPLY_AGAIN, ProgressEvent
-from services.gateway.chat.tutor import VisibleReply
 from soliloquy.recipes.recipe import find
 from soliloquy.v1.model_pb2 import GenerateRequest
+from soliloquy_services.gateway.chat.progress import REPLY_AGAIN, ProgressEvent
+from soliloquy_services.gateway.chat.tutor import VisibleReply
 
 SHOWN = find("soliloquy").person.visible_text  # type: ignore[union-attr]
 COMPOSING = GenerateRequest(prompt="soliloquy/no_python")

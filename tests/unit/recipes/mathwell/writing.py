@@ -3,9 +3,6 @@
 from collections.abc import Sequence
 from functools import cache
 
-from services.curriculum.handler import attempt_at
-from services.executor.handler import JobExecutor
-from services.model.engines.scripted import ScriptedEngine
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.problems.commission_source import CommissionSource
 from soliloquy.recipes.judges import Judges
@@ -19,6 +16,9 @@ from soliloquy.v1.conversation_pb2 import Commission, Conversation, Example, Pro
 from soliloquy.v1.events_pb2 import ConversationStarted
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from soliloquy.v1.runs_pb2 import Run
+from soliloquy_services.curriculum.handler import attempt_at
+from soliloquy_services.executor.handler import JobExecutor
+from soliloquy_services.model.engines.scripted import ScriptedEngine
 from tests.unit.scripted.growing import DESK, NO_JUDGES, finished
 
 BANK = load_bank("arithmetic")

@@ -7,7 +7,6 @@ from itertools import product
 
 import pytest
 
-from services.model.engines.scripted import ScriptedEngine
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.recipes.scaffold import planner
 from soliloquy.recipes.scaffold.labels_pb2 import EnrichmentLabels, Plan
@@ -15,6 +14,7 @@ from soliloquy.recipes.scaffold.plan_rules import faults
 from soliloquy.runtime.ask import Ask
 from soliloquy.truth.laws import expression
 from soliloquy.v1.conversation_pb2 import Problem
+from soliloquy_services.model.engines.scripted import ScriptedEngine
 
 LEAST = 70
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")

@@ -12,7 +12,6 @@ from functools import cache
 import pytest
 from google.protobuf.message import Message
 
-from services.curriculum.handler import attempt_at, opening_event
 from soliloquy.problems.files.problem_from_row import problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.recipes.recipe import find
@@ -22,6 +21,7 @@ from soliloquy.v1.conversation_pb2 import EVALUATION_CORRECT, INTENT_RIGHT, Conv
 from soliloquy.v1.events_pb2 import ConversationFinished
 from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest
 from soliloquy.v1.runs_pb2 import Run
+from soliloquy_services.curriculum.handler import attempt_at, opening_event
 from tests.unit.scripted.growing import DESK
 
 SLEDGE = (

@@ -6,9 +6,6 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from services.model.fake.batches import BatchFaults
-from services.model.fake.server import FakeServer
-from services.model.fake.settings import FakeSettings
 from soliloquy.runtime.model.agreements import agreement_with
 from soliloquy.runtime.model.batch_queue import BatchQueue
 from soliloquy.runtime.model.batch_senders import BatchSenders, open_senders
@@ -19,6 +16,9 @@ from soliloquy.runtime.model.settings import Endpoint, Models
 from soliloquy.runtime.model.settings_file import shipped_models
 from soliloquy.runtime.model.spending import Spending
 from soliloquy.v1.model_pb2 import GenerateRequest, Message, Sampling
+from soliloquy_services.model.fake.batches import BatchFaults
+from soliloquy_services.model.fake.server import FakeServer
+from soliloquy_services.model.fake.settings import FakeSettings
 from tests.unit.model.hosted import ENGINE, opening
 
 NAME = "openai"

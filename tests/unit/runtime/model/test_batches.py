@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from prometheus_client import REGISTRY
 
-from services.model.fake.server import FakeServer
 from soliloquy.runtime.model import batch_sender
 from soliloquy.runtime.model.batch_files import FileBatches
 from soliloquy.runtime.model.batch_lines import line_of
@@ -17,6 +16,7 @@ from soliloquy.runtime.model.batch_table import ENDED, BatchTable, Line, request
 from soliloquy.runtime.model.faults import ModelFailed, Overloaded
 from soliloquy.runtime.model.remote import TRIES
 from soliloquy.runtime.model.spending import Budget, BudgetUsed, Spending
+from soliloquy_services.model.fake.server import FakeServer
 from tests.unit.model.hosted import ENGINE
 from tests.unit.runtime.model.batching import (
     DIALECT_OF,

@@ -9,9 +9,6 @@ from typing import Any
 import aiohttp
 import pytest
 
-from services.model.fake import message_batches
-from services.model.fake.server import FakeServer
-from services.model.fake.settings import FakeSettings
 from soliloquy.runtime.model import batch_sender, batch_table
 from soliloquy.runtime.model.batch_lines import line_of
 from soliloquy.runtime.model.batch_messages import MessageBatches
@@ -21,6 +18,9 @@ from soliloquy.runtime.model.faults import InvalidAnswer, Throttled
 from soliloquy.runtime.model.messages_format import as_file_line, as_message_request
 from soliloquy.runtime.model.spending import Spending
 from soliloquy.v1.model_pb2 import Finish, GenerateRequest, Message
+from soliloquy_services.model.fake import message_batches
+from soliloquy_services.model.fake.server import FakeServer
+from soliloquy_services.model.fake.settings import FakeSettings
 from tests.unit.model.hosted import ENGINE
 from tests.unit.runtime.model.batching import (
     LATENCY,

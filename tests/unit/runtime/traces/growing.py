@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-from services.curriculum.handler import attempt_at
 from soliloquy.runtime.events import Event, Outcome, emit, first_event
 from soliloquy.runtime.handling import Service
 from soliloquy.runtime.retry import RetryPolicy
@@ -14,6 +13,7 @@ from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from soliloquy.v1 import events_pb2
 from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.runs_pb2 import Run
+from soliloquy_services.curriculum.handler import attempt_at
 from tests.integration.transport.support import QUICK, idle, serving, until
 from tests.traces.collector import PATH, Collector
 

@@ -12,9 +12,9 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from soliloquy.runtime.failure import Failure
+from soliloquy_training.adapters.registry import Registry
+from soliloquy_training.adapters.version import read_version
 from tests.unit.training.adapters.folders import adapter
-from training.adapters.registry import Registry
-from training.adapters.version import read_version
 
 CONFIG, WEIGHTS, CARD = "adapter_config.json", "adapter_model.safetensors", "README.md"
 

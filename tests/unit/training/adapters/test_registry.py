@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from soliloquy.runtime.failure import Failure
+from soliloquy_training.adapters.registry import NotActivated, Registry, activation_of
+from soliloquy_training.adapters.version import read_version
 from tests.unit.training.adapters.folders import BASE, DATA, adapter, front_matter, training
-from training.adapters.registry import NotActivated, Registry, activation_of
-from training.adapters.version import read_version
 
 
 @pytest.fixture(params=["folder", "object store"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from training.evaluation.bleu import bleu, tokens
+from soliloquy_training.evaluation.bleu import bleu, tokens
 
 TEXTS = [
     "Can you tell me how many boxes there are?",

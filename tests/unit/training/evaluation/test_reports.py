@@ -10,12 +10,12 @@ from soliloquy.recipes.soliloquy.evaluate.cases import TutorCase
 from soliloquy.recipes.soliloquy.evaluate.figures import figures, page
 from soliloquy.recipes.soliloquy.evaluate.judging import METRICS, JudgedCase
 from soliloquy.runtime.failure import Failure
+from soliloquy_training.evaluation.cases import DrawnCases
+from soliloquy_training.evaluation.comparison import page as comparison
+from soliloquy_training.evaluation.comparison import read
+from soliloquy_training.evaluation.report import format_share, write_report
+from soliloquy_training.evaluation.shares import share_of, wilson
 from tests.unit.recipes.soliloquy.evaluate.cases import NOISY, SCRIPTED, drawn, results, shared_cases
-from training.evaluation.cases import DrawnCases
-from training.evaluation.comparison import page as comparison
-from training.evaluation.comparison import read
-from training.evaluation.report import format_share, write_report
-from training.evaluation.shares import share_of, wilson
 
 
 def written(folder: Path, name: str, cases: DrawnCases[TutorCase], found: list[JudgedCase]) -> Path:

@@ -8,8 +8,8 @@ from typing import Any
 from soliloquy.dataset.reading import Dataset
 from soliloquy.recipes.mathwell.figures.authored import count_authored
 from soliloquy.recipes.mathwell.figures.problem_measures import cells
-from training.evaluation.shares import wilson
-from training.state import RoundsFolder, Workflow, write_json
+from soliloquy_training.evaluation.shares import wilson
+from soliloquy_training.state import RoundsFolder, Workflow, write_json
 
 REPORT = "rounds.json"
 _WORKFLOW = Workflow(name="improvement", file="improvement.json", option="--out")

@@ -15,11 +15,11 @@ from soliloquy.problems.sifting.near_duplicates import repeats
 from soliloquy.recipes.mathwell.commands.rounds.folder import ImprovementFolder, RoundResult, best, figures
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Conversation
-from training.folder import Job, TrainingFolder
-from training.freeze import freeze
-from training.settings import Diverged, TrainingSettings
-from training.source import conversations, digest_of
-from training.state import OUTCOME, RoundFolder
+from soliloquy_training.folder import Job, TrainingFolder
+from soliloquy_training.freeze import freeze
+from soliloquy_training.settings import Diverged, TrainingSettings
+from soliloquy_training.source import conversations, digest_of
+from soliloquy_training.state import OUTCOME, RoundFolder
 
 AS_IT_WAS = "the writer as it was"
 UNTRAINED = "the same writer again: without a base, nothing is trained"

@@ -3,7 +3,6 @@
 import asyncio
 from functools import partial
 
-from services.executor.handler import run
 from soliloquy.problems.bank.sampling import sample
 from soliloquy.recipes.mathdial.evaluate.dialogues import draw_dialogues, hold_dialogue
 from soliloquy.recipes.mathdial.evaluate.judging import JudgedDialogue
@@ -11,10 +10,11 @@ from soliloquy.recipes.recipe import Recipe, find
 from soliloquy.runtime.model import Model
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+from soliloquy_services.executor.handler import run
+from soliloquy_training.evaluation.cases import DrawnCases, run_bounded
+from soliloquy_training.evaluation.recipe_loop import RecipeLoop
 from tests.unit.recipes.soliloquy.evaluate.cases import Forgiving
 from tests.unit.scripted.dialling import BANK, ENGINE
-from training.evaluation.cases import DrawnCases, run_bounded
-from training.evaluation.recipe_loop import RecipeLoop
 
 RECIPE = find("mathdial")
 

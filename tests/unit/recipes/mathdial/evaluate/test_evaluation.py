@@ -12,10 +12,10 @@ from soliloquy.recipes.mathdial.evaluate.judging import JudgedDialogue, judge, o
 from soliloquy.runtime.failure import Failure
 from soliloquy.truth.number_format import format_value
 from soliloquy.v1.conversation_pb2 import Problem
+from soliloquy_training.evaluation.comparison import read, rows
+from soliloquy_training.evaluation.report import write_report
 from tests.unit.recipes.mathdial.evaluate.dialogues import Saying, conversation, drawn, results, tutoring
 from tests.unit.scripted.dialling import BANK, ENGINE
-from training.evaluation.comparison import read, rows
-from training.evaluation.report import write_report
 
 COUNT = 30
 TEN = ExpectedAnswer(value=10, unit="", name="", tolerance=1e-6, wrong=None, shared=False)

@@ -21,9 +21,9 @@ from soliloquy.runtime.model import ModelRefused
 from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+from soliloquy_training.evaluation.cases import run_bounded
+from soliloquy_training.evaluation.recipe_loop import RecipeLoop
 from tests.unit.recipes.mathdial.evaluate.dialogues import conversation, drawn, results, tutoring
-from training.evaluation.cases import run_bounded
-from training.evaluation.recipe_loop import RecipeLoop
 
 
 def about(question: str, name: str) -> Conversation:

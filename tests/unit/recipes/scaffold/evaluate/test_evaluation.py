@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from services.executor.handler import run
-from services.model.engines.scripted import ScriptedEngine
 from soliloquy.cli.main import commands
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.problems.bank.sampling import sample
@@ -37,13 +35,15 @@ from soliloquy.runtime.failure import Failure, first_error
 from soliloquy.runtime.model import Model, ModelRefused
 from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+from soliloquy_services.executor.handler import run
+from soliloquy_services.model.engines.scripted import ScriptedEngine
+from soliloquy_training.evaluation.cases import run_bounded
+from soliloquy_training.evaluation.comparison import page as compared
+from soliloquy_training.evaluation.comparison import read
+from soliloquy_training.evaluation.recipe_loop import RecipeLoop
+from soliloquy_training.evaluation.report import write_report
 from tests.cases import each_case
 from tests.unit.scripted.growing import DESK
-from training.evaluation.cases import run_bounded
-from training.evaluation.comparison import page as compared
-from training.evaluation.comparison import read
-from training.evaluation.recipe_loop import RecipeLoop
-from training.evaluation.report import write_report
 
 BANK = load_bank("arithmetic")
 SCRIPTED = ScriptedEngine(BANK.book)

@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from services.executor.handler import run
-from services.model.engines.scripted import ScriptedEngine
 from soliloquy.cli.main import commands
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.recipes.recipe import find
@@ -18,8 +16,10 @@ from soliloquy.recipes.scaffold.evaluate.evaluator import Evaluator
 from soliloquy.recipes.scaffold.evaluate.segments import read_segments
 from soliloquy.recipes.scaffold.evaluate.tutors import TUTORS
 from soliloquy.runtime.failure import Failure
+from soliloquy_services.executor.handler import run
+from soliloquy_services.model.engines.scripted import ScriptedEngine
+from soliloquy_training.evaluation.recipe_loop import RecipeLoop
 from tests.unit.scripted.growing import DESK
-from training.evaluation.recipe_loop import RecipeLoop
 
 BANK = load_bank("arithmetic")
 SCRIPTED = ScriptedEngine(BANK.book)

@@ -4,9 +4,6 @@ import asyncio
 from collections.abc import Iterator
 from functools import cache, partial
 
-from services.executor.handler import run
-from services.model.engines.noise import noise_of
-from services.model.engines.scripted import ScriptedEngine
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.problems.bank.sampling import sample
 from soliloquy.recipes.recipe import find
@@ -17,9 +14,12 @@ from soliloquy.runtime.model import Model, ModelRefused
 from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, Execution, Job
+from soliloquy_services.executor.handler import run
+from soliloquy_services.model.engines.noise import noise_of
+from soliloquy_services.model.engines.scripted import ScriptedEngine
+from soliloquy_training.evaluation.cases import DrawnCases, run_bounded
+from soliloquy_training.evaluation.recipe_loop import RecipeLoop
 from tests.unit.scripted.growing import DESK
-from training.evaluation.cases import DrawnCases, run_bounded
-from training.evaluation.recipe_loop import RecipeLoop
 
 BANK = load_bank("physics")
 SCRIPTED = ScriptedEngine(BANK.book)
