@@ -23,6 +23,7 @@ def write_dataset(
     journal: Journal,
     *,
     run: dict[str, Any],
+    options: Mapping[str, Any] = {},
     cost: Costs,
     topics: Mapping[str, Any],
     prices: Mapping[str, Any] = {},
@@ -33,7 +34,7 @@ def write_dataset(
 
     The manifest is written last, so a folder with a manifest is complete. The dataset never holds more accepted
     conversations than the run asks for. `prompts` maps files to texts, for a run that changed those of its recipe;
-    `spent` is what all calls of the run were billed, as far as it knows.
+    `options` generate it again, `spent` is what all calls of the run were billed, as far as it knows.
     """
     # Without its manifest, no shard of a run that is extended counts: a kill repeats all that follows.
     if storage.read(MANIFEST) is not None:
@@ -47,6 +48,7 @@ def write_dataset(
     counts = tally.as_json()
     manifest = {
         "run": run | versions(run.get("recipe", "")),
+        **({"options": dict(options)} if options else {}),
         "counts": counts,
         # The cost of these conversations; null where no price is known.
         "cost": cost(counts["tokens"]),

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from soliloquy.cli.command import Command
 from soliloquy.cli.dry_run import PILOT_IN_FLIGHT, foretell, rehearse
@@ -34,6 +33,7 @@ from soliloquy.cli.options import (
 from soliloquy.cli.parameters import DOLLARS, PLACE, Choice, whole
 from soliloquy.cli.progress import display
 from soliloquy.cli.prompts_option import PROMPTS, chosen_prompts
+from soliloquy.cli.run_file import RUN_FILE, is_given, kept_options
 from soliloquy.cli.service_options import CLASSIFIERS, LATENCY, NOISE
 from soliloquy.cli.summary import next_commands, summary
 from soliloquy.cli.tables import facts
@@ -57,6 +57,7 @@ BATCH_IN_FLIGHT = 5_000
 
 
 @click.command(cls=Command)
+@RUN_FILE
 @click.option("--problems", required=True, metavar="BANK|FILE", help="A bank's name (physics) or a JSONL file.")
 @click.option(
     "--recipe",
@@ -132,6 +133,9 @@ def generate(
 ) -> None:
     """Generate a dataset of tutoring conversations.
 
+    RUN_FILE holds options in TOML: `max_turns = 8` is --max-turns 8, and the table `models` has what --model-settings
+    reads. The command line overrides it. The manifest.json of a dataset is such a file, too.
+
     It runs on this machine, or with --kafka by the services that `soliloquy up` or a cluster keeps running. Those
     choose their own models: --noise, --model and the options of --model then only describe them.
 
@@ -147,7 +151,7 @@ def generate(
     _refuse_with_kafka(context, kafka)
     if batch:
         settings["models"] = _in_batches(context, settings["models"])
-    if settings["models"].has_batches and not kafka and _is_default(context, "in_flight"):
+    if settings["models"].has_batches and not kafka and not is_given(context, "in_flight"):
         settings["in_flight"] = min(settings["conversations"], BATCH_IN_FLIGHT)
     if like and not dry_run:
         raise click.UsageError("--like requires --dry-run")
@@ -158,7 +162,9 @@ def generate(
     changed = chosen_prompts(recipe, prompts, scripted=settings["models"].has_scripted)
     source = problems_of(problems, recipe, changed, lambda line: None if quiet else echo(line, err=True))
     limit = Budget(dollars=budget, tokens=budget_tokens)
-    plan = Plan.of(recipe, source, prompts=changed, problems=problems, budget=limit, **settings)
+    plan = Plan.of(
+        recipe, source, prompts=changed, problems=problems, budget=limit, options=kept_options(context), **settings
+    )
     if budget is not None and (unpriced := [name for name, price in plan.prices().items() if price is None]):
         raise click.UsageError(
             f"--budget requires prices, and none is known of {', '.join(unpriced)}: set prompt_price and "
@@ -195,10 +201,6 @@ def exit_status(result: GenerationResult) -> int:
     return INTERRUPTED if result.interrupted else INCOMPLETE if result.shortfall else 0
 
 
-def _is_default(context: click.Context, option: str) -> bool:
-    return context.get_parameter_source(option) is not ParameterSource.COMMANDLINE
-
-
 def _in_batches(context: click.Context, models: Models) -> Models:
     if context.params["model"] != "openai":
         raise click.UsageError("--batch requires --model openai: in --model-settings, set batch = true of an endpoint")
@@ -217,5 +219,5 @@ def _refuse_with_kafka(context: click.Context, kafka: KafkaSettings | None) -> N
     if context.params["batch"]:
         raise click.UsageError("--batch cannot be used with --kafka: only a run of this machine asks in batches")
     for name in ("workers", "latency", "model_cache", "traces", "wait"):
-        if not _is_default(context, name):
+        if is_given(context, name):
             raise click.UsageError(f"--{name.replace('_', '-')} cannot be used with --kafka: set it on the services")

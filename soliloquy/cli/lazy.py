@@ -16,10 +16,17 @@ from soliloquy.runtime.failure import Failure, first_error
 
 
 class LazyGroup(Group):
-    def __init__(self, *arguments: Any, modules: Mapping[str, str], **options: Any) -> None:
-        """`modules` maps the name of each command to its module."""
+    def __init__(
+        self,
+        *arguments: Any,
+        modules: Mapping[str, str] = {},
+        sections: Mapping[str, Mapping[str, str]] = {},
+        **options: Any,
+    ) -> None:
+        """`modules` maps the name of each command to its module, `sections` those of a long help to such maps."""
         super().__init__(*arguments, **options)
-        self._modules = modules
+        self._sections = sections or {"Commands": modules}
+        self._modules = {name: module for section in self._sections.values() for name, module in section.items()}
 
     def invoke(self, ctx: click.Context) -> Any:
         """A Failure, of a task too, ends the command with one line and the exit status of its kind."""
@@ -56,9 +63,10 @@ class LazyGroup(Group):
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Lists the commands without importing them; reads their docstrings from the source."""
         width = formatter.width - max(map(len, self._modules)) - 6
-        commands = {name: click.Command(name, help=_docstring(module, name)) for name, module in self._modules.items()}
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, command.get_short_help_str(width)) for name, command in commands.items()])
+        for title, section in self._sections.items():
+            commands = [(name, click.Command(name, help=_docstring(module, name))) for name, module in section.items()]
+            with formatter.section(title):
+                formatter.write_dl([(name, command.get_short_help_str(width)) for name, command in commands])
 
 
 def _functions(name: str) -> tuple[str, str]:

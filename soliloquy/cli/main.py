@@ -2,6 +2,7 @@
 
 import signal
 import sys
+from collections.abc import Mapping
 from typing import NoReturn
 
 import click
@@ -13,42 +14,53 @@ from soliloquy.cli.usage import usage_line
 # The exit status of a command that Ctrl-C ended.
 INTERRUPTED = 130
 
-_MODULES = {
-    "generate": "soliloquy.cli.generate",
-    "show": "soliloquy.cli.show",
-    "report": "soliloquy.cli.report",
-    "compare": "soliloquy.cli.compare",
-    "check": "soliloquy.cli.check",
-    "verify": "soliloquy.cli.verify",
-    "export": "soliloquy.cli.export",
-    "import": "soliloquy.cli.importing",
-    "tail": "soliloquy.cli.tail",
-    "problems": "soliloquy.cli.problems",
-    "recipes": "soliloquy.cli.recipes",
-    "freeze": "soliloquy.cli.freeze",
-    "train": "soliloquy.cli.train",
-    "retrain": "soliloquy.cli.retrain",
-    "evaluate": "soliloquy.cli.evaluate",
-    "replicate": "soliloquy.cli.replicate",
-    "adapters": "soliloquy.cli.adapters",
-    "runs": "soliloquy.cli.runs",
-    "dlq": "soliloquy.cli.dead_letters",
-    "topics": "soliloquy.cli.topics",
-    "service": "soliloquy.cli.service",
-    "up": "soliloquy.cli.up",
-    "top": "soliloquy.cli.top",
-    "observe": "soliloquy.cli.observe",
-    "asyncapi": "soliloquy.cli.asyncapi",
-    "sandbox": "soliloquy.cli.sandbox",
-    "size": "soliloquy.cli.size",
-    "prompts": "soliloquy.cli.prompts",
-    "model": "soliloquy.cli.model",
+# The commands, by what a person wants.
+_SECTIONS: Mapping[str, Mapping[str, str]] = {
+    "Generate and look": {
+        "generate": "soliloquy.cli.generate",
+        "show": "soliloquy.cli.show",
+        "report": "soliloquy.cli.report",
+        "compare": "soliloquy.cli.compare",
+        "check": "soliloquy.cli.check",
+        "verify": "soliloquy.cli.verify",
+        "tail": "soliloquy.cli.tail",
+        "export": "soliloquy.cli.export",
+        "import": "soliloquy.cli.importing",
+        "size": "soliloquy.cli.size",
+    },
+    "Problems and recipes": {
+        "problems": "soliloquy.cli.problems",
+        "recipes": "soliloquy.cli.recipes",
+        "prompts": "soliloquy.cli.prompts",
+    },
+    "Train and evaluate": {
+        "freeze": "soliloquy.cli.freeze",
+        "train": "soliloquy.cli.train",
+        "retrain": "soliloquy.cli.retrain",
+        "adapters": "soliloquy.cli.adapters",
+        "evaluate": "soliloquy.cli.evaluate",
+        "replicate": "soliloquy.cli.replicate",
+    },
+    "Models and sandbox": {
+        "model": "soliloquy.cli.model",
+        "sandbox": "soliloquy.cli.sandbox",
+    },
+    "Run a cluster": {
+        "up": "soliloquy.cli.up",
+        "runs": "soliloquy.cli.runs",
+        "dlq": "soliloquy.cli.dead_letters",
+        "topics": "soliloquy.cli.topics",
+        "service": "soliloquy.cli.service",
+        "top": "soliloquy.cli.top",
+        "observe": "soliloquy.cli.observe",
+        "asyncapi": "soliloquy.cli.asyncapi",
+    },
 }
 
 
 @click.group(
     cls=LazyGroup,
-    modules=_MODULES,
+    sections=_SECTIONS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.version_option(package_name="soliloquy", message="%(version)s")

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from soliloquy.cli.options import EXISTING_FILE, NEW_FOLDER
 from soliloquy.cli.parameters import ADDRESS, Choice
+from soliloquy.cli.run_file import is_given
 from soliloquy.cli.service_options import SCRIPTED, Command, gathered, option
 from soliloquy.runs.model import ModelSettings, chosen_models
 from soliloquy.runtime.foreign import refuse_foreign
@@ -97,7 +97,7 @@ def _refuse_useless_options(models: Models) -> None:
         # The file of the cache tells its folder from others.
         refuse_foreign(cache, "answers.sqlite", option="--model-cache")
     for name in ("latency", "noise"):
-        if "scripted" not in engines and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+        if "scripted" not in engines and is_given(context, name):
             raise click.UsageError(f"--{name} requires a role that the scripted model plays")
     if engines == {"scripted"} and cache:
         raise click.UsageError("--model-cache requires a hosted model: the scripted model is faster than the cache")

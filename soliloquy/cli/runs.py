@@ -13,6 +13,7 @@ from soliloquy.cli.options import AS_JSON, ATTEMPTS, COUNT, IN_FLIGHT, SEED, TUR
 from soliloquy.cli.parameters import Choice, whole
 from soliloquy.cli.progress import progress_bar
 from soliloquy.cli.prompts_option import PROMPTS
+from soliloquy.cli.run_file import RUN_FILE
 from soliloquy.cli.runs_options import gateway_options
 from soliloquy.cli.runs_view import conversation_line, print_conversation, print_status, run_line, to_json
 from soliloquy.cli.terminal import echo
@@ -46,6 +47,7 @@ def runs() -> None:
 
 
 @runs.command()
+@RUN_FILE
 @click.option("--problems", required=True, metavar="BANK|FILE", help="The name of a bank, or of a file of the gateway.")
 @click.option("--recipe", default=DEFAULT, show_default=True, help="The recipe of the conversations.")
 @click.option("--conversations", required=True, type=COUNT, help="Accepted conversations wanted.")
@@ -72,7 +74,10 @@ def start(
     prompts: Path | None,
     **request: Any,
 ) -> None:
-    """Start a run, and print its id."""
+    """Start a run, and print its id.
+
+    RUN_FILE holds these options in TOML: `max_turns = 8` is --max-turns 8. The command line overrides it.
+    """
     changed = changed_texts(request["recipe"], prompts) if prompts else {}
     with runs:
         if dry_run:

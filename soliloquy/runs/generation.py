@@ -138,6 +138,7 @@ def _generated(
                 folder.working,
                 journal,
                 run=plan.identity(),
+                options=plan.options,
                 cost=plan.cost,
                 topics=backend.topics,
                 prices=plan.prices(),

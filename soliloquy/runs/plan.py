@@ -56,6 +56,8 @@ class Plan:
     verified: bool = False
     # The file of the classifiers that judge written problems.
     classifiers: Path | None = None
+    # As a run file has them; the manifest keeps them.
+    options: Mapping[str, Any] = field(default_factory=dict)
     # The rest changes how fast a run is and nothing in its dataset.
     workers: int
     in_flight: int

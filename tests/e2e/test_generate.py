@@ -11,6 +11,7 @@ from soliloquy.dataset.manifest import MANIFEST
 from soliloquy.dataset.reading import Dataset
 from soliloquy.v1.conversation_pb2 import VERIFICATION_NONE
 from tests.e2e.runs import (
+    SOLILOQUY,
     command,
     dataset,
     grown,
@@ -257,3 +258,20 @@ def test_a_problem_with_a_false_calculation_is_refused_before_anything_runs(tmp_
     fault = f"soliloquy: {problems}:1: solution: '7 * 5 = 36 m^2' is false: it is 35 m^2"
     assert result.stderr == f"{fault}; soliloquy problems check {problems} lists all faults\n"
     assert not (tmp_path / "out").exists()
+
+
+def test_a_run_file_is_overridden_by_the_command_line_and_a_manifest_generates_its_dataset_again(
+    tmp_path: Path,
+) -> None:
+    first, again, file = tmp_path / "first", tmp_path / "again", tmp_path / "run.toml"
+    file.write_text(
+        'problems = "physics"\nconversations = 3\nseed = 4\nmax_turns = 15\n'
+        '[models]\nendpoint = "here"\n[models.endpoints.here]\nengine = "scripted"\n',
+        "utf-8",
+    )
+    assert said([SOLILOQUY, "generate", str(file), "--seed", "5", "--out", str(first), "--quiet"]).returncode == 0
+    manifest = json.loads((first / MANIFEST).read_bytes())
+    assert {name: manifest["run"][name] for name in ("seed", "max_turns")} == {"seed": 5, "max_turns": 15}
+    assert manifest["options"]["models"]["endpoint"] == "here"
+    assert said([SOLILOQUY, "generate", str(first / MANIFEST), "--out", str(again), "--quiet"]).returncode == 0
+    assert records(again) == records(first)

@@ -14,9 +14,11 @@ from pydantic import TypeAdapter, ValidationError
 from soliloquy.runtime.failure import Failure, did_you_mean
 from soliloquy.runtime.model.dialects import BATCH_FORMS, dialect_of
 from soliloquy.runtime.model.settings import Endpoint, Models, PromptSettings, Role
-from soliloquy.runtime.regular_file import read_regular_text
+from soliloquy.runtime.regular_file import read_json, read_regular_text
 from soliloquy.runtime.tls import Tls
 
+# The table of a run file that has the settings of its models.
+MODELS = "models"
 SHIPPED = Path(__file__).with_name("models.toml")
 
 _PRICES = {"prompt_price", "completion_price", "cached_price", "cache_write_price", "prices_as_of"}
@@ -38,14 +40,23 @@ def shipped_models() -> Models:
 
 
 def read_models(file: Path) -> Models:
-    """Reads a settings file; roles that it leaves out keep the shipped settings."""
+    """Reads a settings file, or the table of a run file; roles that it leaves out keep the shipped settings."""
+    table = read_table(file)
+    return _models(_table(table.get(MODELS, table), f"{file}: {MODELS}"), file, shipped_models().roles)
+
+
+def read_table(file: Path) -> Mapping[str, Any]:
+    """Reads a file of settings in TOML, or those that the manifest of a dataset keeps; raises Failure."""
     try:
-        table = tomllib.loads(read_regular_text(file))
+        if file.suffix == ".json":
+            return _table(read_json(file)["options"], f"{file}: options")
+        return tomllib.loads(read_regular_text(file))
     except RecursionError as error:
-        raise Failure(f"{file} holds no model settings (its brackets are too deep)") from error
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise Failure(f"{file} holds no model settings ({error})") from error
-    return _models(table, file, shipped_models().roles)
+        raise Failure(f"{file} holds no settings (its brackets are too deep)") from error
+    except (KeyError, TypeError) as error:
+        raise Failure(f"{file} holds no settings: it is not the manifest of a dataset that was generated") from error
+    except (OSError, ValueError) as error:
+        raise Failure(f"{file} holds no settings ({error})") from error
 
 
 def checked_endpoint(table: Mapping[str, Any], where: str) -> Endpoint:

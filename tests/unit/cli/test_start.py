@@ -62,6 +62,13 @@ def test_a_list_of_commands_loads_none_of_them() -> None:
     }
 
 
-@pytest.mark.parametrize("group", [commands, problems, evaluate, model, benchmarks], ids=lambda group: group.name)
+@pytest.mark.parametrize("group", [problems, evaluate, model, benchmarks], ids=lambda group: group.name)
 def test_a_list_says_of_a_command_what_it_says_of_itself(group: LazyGroup) -> None:
     assert listed(group, LazyGroup) == listed(group, click.Group)
+
+
+def test_the_whole_list_says_of_each_command_what_it_says_of_itself_by_what_a_person_wants() -> None:
+    sections, flat = listed(commands, LazyGroup), listed(commands, click.Group)
+    said = [line.split() for line in sections.splitlines() if line.startswith("  ")]
+    assert sorted(said) == sorted(line.split() for line in flat.splitlines() if line.startswith("  "))
+    assert next(line for line in sections.splitlines() if line[:1].isalpha()) == "Generate and look:"
