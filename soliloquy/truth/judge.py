@@ -1,17 +1,15 @@
 """Judges claims by the ledger: the only place that says whether a stated value is right."""
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from soliloquy.texts.utterances import content_words
 from soliloquy.truth.ledger import Ledger
-from soliloquy.truth.measured_values import MONEY, is_rounded, place_of
+from soliloquy.truth.measured_values import is_rounded, place_of
 from soliloquy.truth.numbers import EXACT
 from soliloquy.truth.quantities import WrittenQuantity, is_same, values_in
-from soliloquy.truth.result_units import asked_kinds, is_another
 from soliloquy.truth.stated_answer import ALONE, SENTENCE, STATED, Statement, statements
 from soliloquy.truth.units import unit
 from soliloquy.v1.conversation_pb2 import LEDGER_ROLE_GIVEN, Claim, LedgerEntry
@@ -35,7 +33,6 @@ _SHORT = 6
 _LONG = 10
 # So many letters tell whether two words are forms of one: "spend" and "spent".
 _STEM = 4
-_PERCENT = re.compile(r"\bpercent|%[^%]*\?", re.IGNORECASE)
 # A sentence about what is asked has this share of the words of the question.
 _SHARED = 0.25
 _DEGREE, _TEMPERATURE = unit("°"), unit("°C").kind
@@ -142,16 +139,7 @@ def _is_on_the_way(text: str, told: Statement, asked: str) -> bool:
     *_, task = [said for said in SENTENCE.findall(asked) if "?" in said] or [asked]
     wanted = _stems(task)
     shared = wanted & _stems(told.sentence)
-    return _is_of_another_kind(told.quantity, asked) or len(shared) < max(1, _SHARED * len(wanted))
-
-
-def _is_of_another_kind(said: WrittenQuantity, asked: str) -> bool:
-    """Whether a quantity measures or counts something else than what is asked for."""
-    if said.unit is None:
-        return bool(said.word) and _PERCENT.search(asked) is not None
-    kinds = asked_kinds(asked)
-    are_counted = bool(kinds) and all(kind.startswith("counted ") for kind in kinds)
-    return is_another(said.unit, kinds) or (are_counted and MONEY in said.unit.kind)
+    return len(shared) < max(1, _SHARED * len(wanted))
 
 
 def _stems(text: str) -> set[str]:
