@@ -13,7 +13,7 @@ from soliloquy.runtime.model.settings_file import MODELS, read_table
 
 _SETTINGS = "model_settings"
 _GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
-# What the conversations of a run depend on; the rest is of one machine, or of one execution.
+# The conversations of a run depend on these; the rest is of one machine, or of one execution.
 _KEPT = (
     *("recipe", "problems", "conversations", "seed", "noise", "max_turns", "max_attempts", "enrich", "verified"),
     *("prompts", "classifiers", "model", "base_url", "model_address", "model_name"),

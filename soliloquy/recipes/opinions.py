@@ -53,7 +53,7 @@ def weighed(conversation: Conversation, rules: Rules) -> Conversation:
         return _overruled(conversation, "")
     agreeing = [one for one in (calculation.attempts[-1], *calculation.opinions) if verdict(one.execution) is decided]
     known = [entry for claim in claims if (entry := ledger.entry(claim.quantity))]
-    # What is told is what the solution states as well, if any program of the majority comes to that.
+    # The value of the solution is told if any program of the majority comes to it.
     best = next((one for one in agreeing if any(_comes_to(one, entry) for entry in known)), agreeing[0])
     return conversation if best == calculation.attempts[-1] else _led_by(conversation, best)
 

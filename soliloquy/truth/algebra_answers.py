@@ -15,7 +15,7 @@ _WORD = re.compile(rf"\s*\b({'|'.join(_SPELLED)})\b")
 # "6x" is algebra, while "26 m" is a quantity and "3e8" a number.
 _JUXTAPOSED = re.compile(r"\d(?!e[-+]?\d)[^\W\d_]|\d\(|\)\(", re.I)
 _EQUALS = re.compile(r"[=≈]")
-# What follows these words is no answer: "2x + 6, not 2x + 3", "I get 2x + 6 from 2(x + 3)".
+# No answer follows these words: "2x + 6, not 2x + 3", "I get 2x + 6 from 2(x + 3)".
 _NEGATED = re.compile(r"\b(?:not|isn.?t|wasn.?t|never|rather than|instead of|than)\W*$", re.I)
 _SOURCE = re.compile(
     r"\b(?:from|of|in|for|inside|expand\w*|simplif\w+|multipl\w+(?: out)?|factor\w*|open\w*(?: up)?)\W*$", re.I

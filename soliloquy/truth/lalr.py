@@ -21,7 +21,7 @@ class Token(NamedTuple):
 
 
 class Parser:
-    """What has no meaning stands for its parts.
+    """A rule without a meaning stands for its parts.
 
     The patterns of `terminals` are tried in their order, neighbours as one pattern; it is compiled for many states, so
     the `large` ones keep a pattern of their own.

@@ -27,7 +27,7 @@ from soliloquy.v1.conversation_pb2 import (
 )
 from soliloquy.v1.conversation_pb2 import Ledger as LedgerRecord
 
-# Of an answer within one percent.
+# An answer is right within one percent.
 _TOLERANCE = 0.01
 
 

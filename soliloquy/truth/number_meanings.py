@@ -1,4 +1,4 @@
-"""What the numbers of `quantity.lark` mean: digits of any country, fractions, π and roots, and words."""
+"""The meanings of the numbers of `quantity.lark`: digits of any country, fractions, π and roots, and words."""
 
 import math
 import re
@@ -56,7 +56,7 @@ class Value(NamedTuple):
 
 
 class Words(NamedTuple):
-    """What number words come to so far: the thousands, and what may still be multiplied."""
+    """The value of number words so far: the thousands, and what may still be multiplied."""
 
     total: float
     current: float

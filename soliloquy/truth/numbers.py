@@ -27,7 +27,7 @@ _FIRST_WORD = rf"(?i:(?:{any_of(ONES)}|{any_of(TENS)})\b|half\san?\s|an?\s(?:{_A
 # Excludes the digits of names (v2), exponents and longer numbers.
 _NO_NAME = r"(?<![\w^.\u2070-\u207b])(?<![^\W\d_]-)(?<!\^[-−{(])"
 _PRICE = r"[$£€]\s?(?=[-−]?[\d.])"
-# What a formula multiplies by is no quantity: "(3/2)kT", "π r²", "2π√(l/g)".
+# A factor of a formula is no quantity: "(3/2)kT", "π r²", "2π√(l/g)".
 _BRACKET_AND_SYMBOL = lazy_pattern(r"\)(?:[^\W\d_]|\s(?:[b-zB-HJ-Z]|[a-z][A-Z])(?![^\W\d_]))")
 _SYMBOL_OR_BRACKET = lazy_pattern(r"\s?[×*·⋅]?\s?(?:[√(]|(?!(?<=\s)[aI]\b)[^\W\d_](?![^\W\d_²³⁴]))")
 # Most texts contain none of these words: their letters need no look.

@@ -204,6 +204,6 @@ def _near(written: WrittenQuantity, wanted: float, value: float, tolerance: floa
 def _names_another_thing(word: str, thing: str) -> bool:
     # "32 students" is said of 32 students/class, too.
     alike = thing.rstrip("s") in word or thing.startswith(word)
-    # What ends otherwise may be a verb: "30 remain".
+    # A word that ends otherwise may be a verb: "30 remain".
     are_things = len(word) > 3 and word.endswith("s") and re.search(r"s\b", thing)
     return bool(are_things) and word != "times" and not alike

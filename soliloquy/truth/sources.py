@@ -42,19 +42,19 @@ _FIRST_OF_DIGITS = frozenset("0123456789.$£€-")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Provenance:
-    """Where the numbers of a solution come from."""
+    """The sources of the numbers of a solution."""
 
-    # What calculations, equations or the program come to.
+    # The values of calculations, equations or the program.
     results: Sequence[float]
     # How many numbers and signs the solution has, and what is not understood of them, in words and in order.
     numbers: int
     open: Sequence[str]
-    # What is certainly wrong, in words.
+    # The certain faults, in words.
     faults: Sequence[str]
 
     @property
     def doubt(self) -> str:
-        """What is wrong or open, in a line; empty if all of the solution is understood."""
+        """Says what is wrong or open, in a line; empty if all of the solution is understood."""
         if self.faults:
             return self.faults[0]
         return f"{len(self.open)} of {self.numbers} numbers open: {self.open[0]}" if self.open else ""
@@ -282,7 +282,7 @@ class _Walk:
             given = self.known.given()
             earlier = [(at, value) for value, at in self.unused.items() if at < number]
             is_time = token.unit is not None and token.unit.kind == _TIME and _CLOCK.search(self.question)
-            # What a question shows in a figure or a table stands in no text.
+            # The numbers of a figure or a table stand in no text.
             is_open = self.restated[number] or is_time or not given
             if is_open or _is_small(token.value) or self.known.derives(token.value):
                 self.open.append((token.start, told))

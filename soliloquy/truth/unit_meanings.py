@@ -1,4 +1,4 @@
-"""What the units of `quantity.lark` mean: products and quotients of known units with powers."""
+"""The meanings of the units of `quantity.lark`: products and quotients of known units with powers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -23,7 +23,7 @@ class Measure(NamedTuple):
 
 
 class Divisor(NamedTuple):
-    """What a text divides by, and whether it says so of each: "3 km a day"."""
+    """The unit that a text divides by, and whether it says so of each: "3 km a day"."""
 
     unit: Unit
     each: bool

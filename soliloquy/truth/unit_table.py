@@ -45,7 +45,7 @@ class Unit:
     offset: float = 0.0
     # Its name, as in "kilometer/hour"; empty for counted things and plain numbers.
     measure: str = ""
-    # What the words may also say: pounds are money or a weight, "$5 an hour" are five dollars.
+    # The other meaning of the words: pounds are money or a weight, "$5 an hour" are five dollars.
     otherwise: "Unit | None" = None
 
     def in_base(self, value: float) -> float:

@@ -129,7 +129,7 @@ class ProblemRow(_Row):
     # Smaller than the distance of every slip from the right value.
     tolerance: float = Field(default=0.01, gt=0, le=0.03)
     steps: Annotated[list[StepRow], Field(min_length=1)] | None = None
-    # What most programs that a model wrote from the question alone came to; `problems verify` writes it.
+    # The value of most programs that a model wrote from the question alone; `problems verify` writes it.
     programs: ProgramsRow | None = None
     # The source of the steps, if not the row itself; without `steps` they are read in the solution.
     plan: Literal["stated", "prose", "program", "model"] = "stated"

@@ -57,7 +57,7 @@ def stated_result(text: str) -> Stated | None:
         ]
         if found:
             last = found[-1]
-            # Of "1 h 25 min" the value is in hours.
+            # The value of "1 h 25 min" is in hours.
             unit = _SMALLER.split(text[ends[last.start] : last.end])[0].strip()
             return Stated(last.value, unit, last.start)
     return None

@@ -29,7 +29,7 @@ _UNNAMED = (
 _NUMBER = re.compile(r"[=≈\d]|<<")
 # Marks of Markdown and LaTeX, and the number of a step.
 _MARKS = re.compile(r"[*_#$`]+|\\[()\[\]]|^\s*-\s|^\W*step\s+\d+\W*", re.IGNORECASE | re.MULTILINE)
-# What LaTeX or a currency leaves before a number, and the letter that the number is called.
+# The rests of LaTeX or a currency before a number, and the letter that the number is called.
 _TAIL = re.compile(r"(?:\\\w*|[\s({€£¥-]|(?<=[\s,])[^\W\d]\b)+$")
 _CONNECTIVE = re.compile(r"^(?:(?:so|then|now|therefore|thus|hence|and|but|next|finally|first)\b,?\s+)+", re.IGNORECASE)
 _IS = re.compile(r"(?P<text>.+)\s(?P<verb>is|are|was|were)", re.IGNORECASE)

@@ -153,7 +153,7 @@ def _shares(conversation: Conversation, turn: Turn, stance: Stance) -> Mapping[s
     others = {
         name: share * (factor if name in _HESITANT else 1.0)
         for name, share in _STATES["later" if is_later(conversation.turns, turn) else "first"].items()
-        # Who still believes in its mistake has not come to understand.
+        # A learner that still believes in its mistake has not understood.
         if not (stance.mistaken and STATES[name] == COMPREHENSION)
     }
     return {**others, "correct": 1 - sum(others.values())}

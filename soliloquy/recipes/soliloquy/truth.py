@@ -42,7 +42,7 @@ class TurnTruth:
 
     @functools.cached_property
     def settled(self) -> StudentAnswer | None:
-        """What a settled value says of the claim, or of the step at hand; None if nothing decides it."""
+        """Returns what a settled value says of the claim, or of the step at hand; None if nothing decides it."""
         claim, said = self.claim, self.turn.student
         if said.claims_by and not said.claims and self.result is not None:
             return StudentAnswer(settled=True, entry=self.result)

@@ -90,7 +90,7 @@ class Role:
     weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
     # The endpoint that is asked where the role's answers stay unfit, with the role's sampling; empty for none.
     fallback: str = ""
-    # Where the tries with a reason have not mended an answer, so many versions in all; the one with the fewest faults
+    # So many versions in all of an answer that no try with a reason has mended; the one with the fewest faults
     # stands.
     best_of: Annotated[int, Field(ge=1, le=16)] = 1
 
