@@ -32,9 +32,14 @@ SERVING = {"formats": {"dataset"}, "figures": {"dataset"}, "evaluate": None, "co
 
 
 @cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
+@cache
 def imports(path: Path) -> frozenset[str]:
     """Returns the full names of the modules that a file imports from this project."""
-    found = set(_imported(ast.parse(path.read_text("utf-8"))))
+    found = set(_imported(tree(path)))
     return frozenset(
         name for name in found if name.split(".")[0] in ("soliloquy", "soliloquy_services", "soliloquy_training")
     )
@@ -112,7 +117,7 @@ def test_nothing_outside_a_recipes_folder_names_a_recipe_or_a_field_of_its_label
     wrong = [
         f"{path.relative_to(ROOT)}:{node.lineno} names {node.value!r}"
         for path in outside_recipes()
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for node in ast.walk(tree(path))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
         if node.value in names | fields
     ]
@@ -134,7 +139,7 @@ def test_the_run_engine_imports_neither_the_command_line_nor_click() -> None:
     wrong = [
         f"{path.relative_to(ROOT)} imports {name}"
         for path in modules(LIBRARY / "runs")
-        for name in sorted(set(_imported(ast.parse(path.read_text("utf-8")))))
+        for name in sorted(set(_imported(tree(path))))
         if name.split(".")[0] == "click" or f"{name}.".startswith("soliloquy.cli.")
     ]
     assert not wrong
@@ -149,7 +154,7 @@ def test_the_composition_root_loads_services_and_training_where_they_are_needed(
         f"{path.relative_to(ROOT)} imports {name}"
         for part in LIGHT
         for path in modules(LIBRARY / part)
-        for statement in ast.parse(path.read_text("utf-8")).body
+        for statement in tree(path).body
         if isinstance(statement, ast.Import | ast.ImportFrom)
         for name in _imported(statement)
         if name.split(".")[0] in ("soliloquy_services", "soliloquy_training")
@@ -181,8 +186,7 @@ def test_no_two_files_import_each_other_even_by_way_of_others() -> None:
     paths = [path for part in (LIBRARY, SERVICES, TRAINING) for path in modules(part)]
     files = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in paths}
     graph = {
-        name: {other for other in _files_imported(ast.parse(path.read_text("utf-8")), files) if other in files}
-        for name, path in files.items()
+        name: {other for other in _files_imported(tree(path), files) if other in files} for name, path in files.items()
     }
     TopologicalSorter(graph).prepare()
 

@@ -25,8 +25,8 @@ from soliloquy.v1.conversation_pb2 import (
 RARELY = 0.1
 # The weights of one, two and three points of evidence that a student wants, as files name them.
 EVIDENCE = ("one", "two", "three")
-# A learner who is told so often that it is wrong tries something else. The quantities of a plan that was read in prose have no
-# names by which hints could be told to fit the mistake.
+# A learner who is told so often that it is wrong tries something else. The quantities of a plan that was read in prose
+# have no names by which hints could be told to fit the mistake.
 _TOLD_WRONG = 3
 _SAME = 0.01
 
