@@ -10,11 +10,11 @@ from soliloquy.dataset.manifest import read_manifest, shards_of, write_manifest
 from soliloquy.dataset.shards import DatasetWriter
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
-from soliloquy.recipes.soliloquy.evaluate.figures import figures, page
 from soliloquy.runtime.model import Model
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
-from tests.unit.recipes.soliloquy.evaluate.cases import drawn, results
+from soliloquy_papers.soliloquy.evaluate.figures import figures, page
+from tests.unit.papers.soliloquy.evaluate.cases import drawn, results
 from training.continuous.folder import RoundOutcome
 from training.evaluation.report import write_report
 

@@ -11,14 +11,14 @@ from prometheus_client import REGISTRY
 
 from services.model.in_process import serve_weights
 from soliloquy.client import Dataset
-from soliloquy.recipes.soliloquy.evaluate.retraining import RETRAINING
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.weights import digest_of
+from soliloquy_papers.soliloquy.evaluate.retraining import RETRAINING
 from tests.integration.training.conftest import SETTINGS
 from tests.integration.training.rounds import Evaluating, Killed, Noted, grow, until_done
-from tests.unit.recipes.soliloquy.evaluate.cases import SCRIPTED
-from tests.unit.recipes.soliloquy.evaluate.test_evaluation import NEVER
+from tests.unit.papers.soliloquy.evaluate.cases import SCRIPTED
+from tests.unit.papers.soliloquy.evaluate.test_evaluation import NEVER
 from tests.unit.training.growing import conversations
 from training.adapters.registry import Active, Registry
 from training.adapters.version import Version

@@ -10,12 +10,12 @@ import pytest
 from services.model.engines.noise import noise_of
 from services.model.engines.scripted import ScriptedEngine
 from soliloquy.dataset.rows import rows
-from soliloquy.recipes.mathwell.commissions import commissioned
-from soliloquy.recipes.mathwell.figures.authored import AuthoredProblems
-from soliloquy.recipes.mathwell.recipe import RECIPE
 from soliloquy.v1.conversation_pb2 import Commission, Conversation
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, STATUS_OK, Execution, Job
-from tests.unit.recipes.mathwell.writing import BANK, commissions, made
+from soliloquy_papers.mathwell.commissions import commissioned
+from soliloquy_papers.mathwell.figures.authored import AuthoredProblems
+from soliloquy_papers.mathwell.recipe import RECIPE
+from tests.unit.papers.mathwell.writing import BANK, commissions, made
 from tests.unit.scripted.growing import Desk
 
 COUNT = 300

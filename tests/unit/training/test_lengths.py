@@ -8,7 +8,7 @@ import pytest
 from soliloquy.dataset.prompt_reuse import tokens_in
 from soliloquy.recipes.packages import folder, known_recipes
 from soliloquy.v1.conversation_pb2 import Conversation
-from tests.unit.recipes.mathwell.writing import commissions, made
+from tests.unit.papers.mathwell.writing import commissions, made
 from tests.unit.scripted.dialling import dialled
 from tests.unit.scripted.growing import grown
 from tests.unit.scripted.scaffolding import scaffolded

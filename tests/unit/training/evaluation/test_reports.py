@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from soliloquy.recipes.soliloquy.evaluate.cases import TutorCase
-from soliloquy.recipes.soliloquy.evaluate.figures import figures, page
-from soliloquy.recipes.soliloquy.evaluate.judging import METRICS, JudgedCase
 from soliloquy.runtime.failure import Failure
-from tests.unit.recipes.soliloquy.evaluate.cases import NOISY, SCRIPTED, drawn, results, shared_cases
+from soliloquy_papers.soliloquy.evaluate.cases import TutorCase
+from soliloquy_papers.soliloquy.evaluate.figures import figures, page
+from soliloquy_papers.soliloquy.evaluate.judging import METRICS, JudgedCase
+from tests.unit.papers.soliloquy.evaluate.cases import NOISY, SCRIPTED, drawn, results, shared_cases
 from training.evaluation.cases import DrawnCases
 from training.evaluation.comparison import page as comparison
 from training.evaluation.comparison import read
