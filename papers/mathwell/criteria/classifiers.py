@@ -9,10 +9,9 @@ import numpy as np
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Opinion
 from soliloquy_papers.mathwell.criteria.evidence import NAMES, Evidence, evidence_vector
-from soliloquy_papers.mathwell.criteria.features import SIZE, Vector, vector
+from soliloquy_papers.mathwell.criteria.features import SIZE, Array, Vector, vector
 from soliloquy_papers.mathwell.criteria.forest import Forest
-from soliloquy_papers.mathwell.criteria.measured import Array
-from soliloquy_papers.mathwell.criteria.regression import chances_on
+from soliloquy_papers.mathwell.criteria.scale import chances_on
 from soliloquy_papers.mathwell.criteria.scoring import JUDGES, WEIGHING
 from soliloquy_papers.mathwell.criteria.verdicts import Criterion, WordProblem, opinion
 

@@ -4,6 +4,7 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,8 @@ _OF_TEXT, _OF_PROGRAM = 4096, 8192
 HASHED = _OF_TEXT + _OF_PROGRAM
 SIZE = HASHED + len(JUDGES)
 Vector = npt.NDArray[np.float32]
+Array = npt.NDArray[np.floating[Any]]
+Flags = npt.NDArray[np.bool_]
 
 _TOKEN = re.compile(r"[^\W\d_]+|\d[\d.,/]*|[$%?]")
 _CODE = re.compile(r"[^\W\d_]{2,}|[-+*/%]{1,2}")

@@ -13,19 +13,21 @@ from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.seeds import seed
 from soliloquy_papers.mathwell.criteria.classifiers import Classifier, Classifiers, Scale
 from soliloquy_papers.mathwell.criteria.evidence import NAMES, SOURCES, Evidence, evidence_vector
-from soliloquy_papers.mathwell.criteria.features import HASHED, Vector, vector
-from soliloquy_papers.mathwell.criteria.forest import Forest, fit_forest
-from soliloquy_papers.mathwell.criteria.measured import Array, Flags, Measured
-from soliloquy_papers.mathwell.criteria.regression import (
+from soliloquy_papers.mathwell.criteria.features import HASHED, Array, Flags, Vector, vector
+from soliloquy_papers.mathwell.criteria.forest import Forest
+from soliloquy_papers.mathwell.criteria.learners import (
     FOLDS,
-    SCORES,
     Folds,
-    chances_by_others,
+    by_line,
+    by_others,
+    by_trees,
+    by_weights,
+    fit_forest,
     fit_line,
     fit_weights,
-    linear,
-    scores_by_others,
 )
+from soliloquy_papers.mathwell.criteria.measured import Measured
+from soliloquy_papers.mathwell.criteria.scale import SCORES
 from soliloquy_papers.mathwell.criteria.scoring import score
 from soliloquy_papers.mathwell.criteria.verdicts import Criterion, Labelled, Scores, WordProblem
 
@@ -106,18 +108,17 @@ class _Fit:
     def of(cls, table: _Table, criterion: Criterion) -> "_Fit":
         labelled = np.array([criterion in row.labels for row in table.rows])
         met = np.array([row.labels.get(criterion, False) for row in table.rows])
-        ways_to_learn = (linear, lambda features, labels: fit_forest(features, labels).scores)
         scores = np.column_stack(
-            [scores_by_others(table.features, met, labelled, table.folds, learn) for learn in ways_to_learn]
+            [by_others(table.features, met, labelled, table.folds, learn) for learn in (by_weights, by_trees)]
         )
         ways = [scores, *([np.hstack([scores, table.evidence])] if table.evidence.size else [])]
-        chances = [chances_by_others(columns, met, labelled, table.folds) for columns in ways]
+        found = [by_others(columns, met, labelled, table.folds, by_line) for columns in ways]
         return cls(
             weights=fit_weights(table.features[labelled], met[labelled]),
             forest=fit_forest(table.features[labelled], met[labelled]),
             lines=[fit_line(columns[labelled], met[labelled]) for columns in ways],
-            read=chances[0],
-            examined=chances[-1],
+            read=found[0],
+            examined=found[-1],
             labelled=labelled,
             met=met,
         )
@@ -166,7 +167,7 @@ def _by_criterion(table: _Table, fits: Mapping[Criterion, _Fit]) -> Iterator[Mea
         unopposed = np.array([one.meets(criterion) is not False for one in table.ruled])[labelled]
         yield Measured(subject=criterion, judge="rules", met=met, said=unopposed)
         for judge, part in parts.items():
-            scores = scores_by_others(part, fit.met, labelled, table.folds)[labelled]
+            scores = by_others(part, fit.met, labelled, table.folds, by_weights)[labelled]
             yield Measured(subject=criterion, judge=judge, met=met, said=scores >= 0, chances=scores)
         of_judge = {**_of_sources(table, fit), READ: fit.read}
         if table.evidence.size:
@@ -187,7 +188,7 @@ def _of_sources(table: _Table, fit: _Fit) -> Mapping[str, Array]:
         columns = [NAMES.index(f"{source}: {name}") for name in names]
         # There are no scores.
         of_source = np.hstack([np.zeros((len(table.rows), SCORES)), table.evidence[:, columns]])
-        found[source] = chances_by_others(of_source, fit.met, fit.labelled, table.folds)
+        found[source] = by_others(of_source, fit.met, fit.labelled, table.folds, by_line)
     return found
 
 

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+from sklearn.metrics import roc_auc_score
 
-Array = npt.NDArray[np.floating[Any]]
-Flags = npt.NDArray[np.bool_]
+from soliloquy_papers.mathwell.criteria.features import Array, Flags
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,8 +45,7 @@ class Measured:
         """The probability that one that meets it ranks above one that does not."""
         if self.chances is None:
             return None
-        yes, no = self.chances[self.met][:, None], self.chances[~self.met][None, :]
-        return float(((yes > no) + 0.5 * (yes == no)).mean())
+        return float(roc_auc_score(self.met, self.chances))
 
     def as_json(self) -> dict[str, Any]:
         return {
