@@ -16,11 +16,11 @@ from typing import Self
 from soliloquy.recipes.mathdial.confusion import confusion_of
 from soliloquy.runtime.beside import table_beside
 from soliloquy.texts.phrases import says
-from soliloquy.truth.numbers import EXACT, numbers_in
-from soliloquy.truth.quantities import WrittenQuantity, is_same, quantities_in
+from soliloquy.truth.judge import compare
+from soliloquy.truth.numbers import numbers_in
+from soliloquy.truth.quantities import WrittenQuantity, quantities_in
 from soliloquy.truth.stated_answer import answer_quantity
-from soliloquy.truth.units import unit
-from soliloquy.v1.conversation_pb2 import Problem, Quantity
+from soliloquy.v1.conversation_pb2 import LedgerEntry, Problem, Quantity
 
 _CUES = table_beside(__file__, "answers.toml")
 _BEFORE = [re.compile(cue, re.IGNORECASE) for cue in _CUES["before"].values()]
@@ -112,26 +112,16 @@ def _is_answer(said: WrittenQuantity, sentence: str, wanted: ExpectedAnswer) -> 
 
 
 def _is_quantity(said: WrittenQuantity, wanted: ExpectedAnswer) -> bool:
-    return _is_of_its_kind(said, wanted) and _has_its_value(said, wanted)
+    answer = Quantity(value=wanted.value, unit=wanted.unit)
+    is_value = compare(said, LedgerEntry(quantity=answer, tolerance=wanted.tolerance)) is True
+    is_nearer = wanted.wrong is None or abs(said.value - wanted.value) < abs(said.value - wanted.wrong)
+    return is_value and is_nearer and not _counts_another_thing(said, wanted.unit)
 
 
-def _has_its_value(said: WrittenQuantity, wanted: ExpectedAnswer) -> bool:
-    # Trailing zeros of a whole number count as its digits here; the last digit of a decimal is rounded.
-    least = 2 if said.half < 0.5 else EXACT + 1
-    forms = [said] if wanted.unit else [said, replace(said, unit=None, word="")]
-    near = any(is_same(form, wanted.value, wanted.unit, wanted.tolerance, least_digits=least) for form in forms)
-    return near and (wanted.wrong is None or abs(said.value - wanted.value) < abs(said.value - wanted.wrong))
-
-
-def _is_of_its_kind(said: WrittenQuantity, wanted: ExpectedAnswer) -> bool:
-    """Rejects another kind of unit, or another counted thing: "2 boxes" when the answer is in apples."""
-    if not wanted.unit:
-        return True
-    kind = unit(wanted.unit).read_as(said.unit.kind if said.unit else "").kind
-    if said.unit is not None and said.unit.kind:
-        return said.unit.read_as(kind).kind == kind or (not kind and said.unit.kind == "dimensionless")
-    counted = len(said.word) > 3 and said.word.endswith("s") and not said.word.endswith("ss")
-    return not counted or kind.removeprefix("counted ").startswith(said.word.rstrip("s"))
+def _counts_another_thing(said: WrittenQuantity, stated_unit: str) -> bool:
+    """Whether it is "2 boxes" when the answer is in dollars."""
+    counts = said.unit is None and len(said.word) > 3 and said.word.endswith("s") and not said.word.endswith("ss")
+    return bool(stated_unit) and counts and not stated_unit.startswith(said.word.rstrip("s"))
 
 
 def _final_quantity(solution: str) -> Quantity | None:

@@ -10,4 +10,4 @@ SCORES = 2
 
 def chances_on(columns: Array, line: Array) -> Array:
     """Applies a weight for each column and the offset, which comes last."""
-    return 1 / (1 + np.exp(-np.clip(columns @ line[:-1] + line[-1], -30, 30)))
+    return np.asarray(1 / (1 + np.exp(-np.clip(columns @ line[:-1] + line[-1], -30, 30))))
