@@ -14,7 +14,8 @@ import pytest
 from tests.unit.test_structure import SERVICE_NAMES
 
 ROOT = Path(__file__).parents[3]
-PACKAGES = ("soliloquy", "services", "training")
+# The folders of the checkout, and their names in the wheel.
+PACKAGES = {"soliloquy": "soliloquy", "papers": "soliloquy_papers", "services": "services", "training": "training"}
 BUILT_FROM = (
     "pyproject.toml",
     "README.md",
@@ -94,19 +95,15 @@ def printed(program: str, *folders: Path) -> str:
 
 
 def data_files() -> Iterator[str]:
-    for package in PACKAGES:
-        for path in (ROOT / package).rglob("*"):
+    for folder, package in PACKAGES.items():
+        for path in (ROOT / folder).rglob("*"):
             if path.suffix in DATA:
-                yield str(path.relative_to(ROOT))
+                yield f"{package}/{path.relative_to(ROOT / folder)}"
 
 
 def test_the_wheel_holds_the_contract_and_every_data_file_and_neither_tests_nor_benchmarks(wheel: Path) -> None:
     held = set(zipfile.ZipFile(wheel).namelist())
-    assert {name.partition("/")[0] for name in held if ".dist-info" not in name} == {
-        "soliloquy",
-        "services",
-        "training",
-    }
+    assert {name.partition("/")[0] for name in held if ".dist-info" not in name} == {*PACKAGES.values()}
     assert not set(data_files()) - held
     contract = {path.stem for path in (ROOT / "protos" / "soliloquy" / "v1").glob("*.proto")}
     assert contract
