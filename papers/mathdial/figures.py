@@ -3,7 +3,7 @@
 from soliloquy.dataset.figures import Figures
 from soliloquy.dataset.statistics import Statistics
 from soliloquy.dataset.tables import share
-from soliloquy.recipes.mathdial.published import PUBLISHED
+from soliloquy_papers.mathdial.published import PUBLISHED
 
 _DATA, _RESOLVED = PUBLISHED["data"], PUBLISHED["resolved"]
 _MEASURES = (

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from soliloquy.recipes.mathdial.published import PUBLISHED
 from soliloquy_papers.mathdial.evaluate.judging import MOST, OWN, SUCCESS, TELLING, JudgedDialogue, messages_of
 from soliloquy_papers.mathdial.evaluate.replies import (
     PARTS,
@@ -12,6 +11,7 @@ from soliloquy_papers.mathdial.evaluate.replies import (
     reply_figures,
     utterance_measures,
 )
+from soliloquy_papers.mathdial.published import PUBLISHED
 from training.evaluation.cases import parse_figures
 from training.evaluation.report import figure_rows, format_share, is_measured, table
 from training.evaluation.shares import share_of

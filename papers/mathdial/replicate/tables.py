@@ -9,12 +9,12 @@ from itertools import pairwise
 from typing import Any
 
 from soliloquy.recipes.mathdial.moves import INTENTS, move_name
-from soliloquy.recipes.mathdial.published import PUBLISHED
 from soliloquy.texts.utterances import bigram_entropy
 from soliloquy.v1.conversation_pb2 import Conversation, Resolution
 from soliloquy_papers.mathdial.evaluate.answers import ExpectedAnswer
 from soliloquy_papers.mathdial.evaluate.judging import JudgedDialogue, judge
 from soliloquy_papers.mathdial.evaluate.replies import utterance_measures
+from soliloquy_papers.mathdial.published import PUBLISHED
 from soliloquy_papers.replication.published import Published, replication
 from soliloquy_papers.replication.tables import Found, Table, beside_paper, mean, portion
 

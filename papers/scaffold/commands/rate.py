@@ -18,13 +18,13 @@ from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.problems.sifting.policy import SOLVE_RATE
 from soliloquy.problems.sifting.problem_lines import problem_lines
 from soliloquy.problems.sifting.sampling import bin_name, bin_of
-from soliloquy.recipes.scaffold.solve_rate import count_solved
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.runtime.model.checking import require_endpoints
 from soliloquy.runtime.model.opening import open_models
 from soliloquy.runtime.model.settings import Models
 from soliloquy.v1.conversation_pb2 import Problem
+from soliloquy_papers.scaffold.solve_rate import count_solved
 
 
 @click.command(cls=Command)

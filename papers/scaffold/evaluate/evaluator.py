@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from soliloquy.recipes.scaffold.solve_rate import count_solved
 from soliloquy.runtime.ask import Unusable
 from soliloquy.runtime.model import Model
 from soliloquy.v1.conversation_pb2 import ModelCall
@@ -19,6 +18,7 @@ from soliloquy_papers.scaffold.evaluate.dialogues import (
 from soliloquy_papers.scaffold.evaluate.dimensions import Score, score_dialogue
 from soliloquy_papers.scaffold.evaluate.signs import tells_answer
 from soliloquy_papers.scaffold.evaluate.tutors import EvaluatedTutor
+from soliloquy_papers.scaffold.solve_rate import count_solved
 from training.evaluation.cases import NO_ANSWER
 
 
