@@ -7,40 +7,12 @@ from typing import Any, NamedTuple
 
 import rich.table
 
-
-@dataclass(frozen=True, slots=True)
-class Portion:
-    """A share of cases, which has a 95 % interval."""
-
-    part: int
-    whole: int
-
-    def __str__(self) -> str:
-        if not self.whole:
-            return ""
-        low, high = self._interval()
-        return f"{100 * self.part / self.whole:.1f} % ({100 * low:.0f}-{100 * high:.0f})"
-
-    def as_json(self) -> dict[str, Any]:
-        low, high = self._interval()
-        return {
-            "part": self.part,
-            "of": self.whole,
-            "share": self.part / self.whole if self.whole else None,
-            "low": low,
-            "high": high,
-        }
-
-    def _interval(self) -> tuple[float, float]:
-        from training.evaluation.shares import wilson
-
-        return wilson(self.part, self.whole)
+from training.evaluation.shares import Share, share_of
 
 
-def portion(outcomes: Iterable[object]) -> Portion:
+def portion(outcomes: Iterable[object]) -> Share:
     """Counts the outcomes that are true."""
-    found = [bool(outcome) for outcome in outcomes]
-    return Portion(sum(found), len(found))
+    return share_of(map(bool, outcomes))
 
 
 def mean(values: Iterable[float | None]) -> float | None:
@@ -50,7 +22,7 @@ def mean(values: Iterable[float | None]) -> float | None:
 
 
 # None where a definition has no value.
-Cell = Portion | float | int | str | None
+Cell = Share | float | int | str | None
 
 
 class Found(NamedTuple):
@@ -79,7 +51,7 @@ class Table:
         yield from (f"  {measure}: {why}" for measure, why in self.why.items())
 
     def as_json(self) -> dict[str, Any]:
-        rows = [{"measure": row.measure, **_plain(row.found)} for row in self.rows]
+        rows = [{"measure": row.measure, **row.found._asdict()} for row in self.rows]
         return {"title": self.title, "rows": rows, "why": dict(self.why)}
 
 
@@ -124,18 +96,16 @@ def _rows(written: Mapping[str, Any], found: Found | Mapping[str, Found]) -> Ite
 
 def _cells(row: Row) -> list[str]:
     authors, ours, paper = row.found
-    is_share = isinstance(paper, float) and isinstance(authors or ours, Portion)
+    is_share = isinstance(paper, float) and isinstance(authors or ours, dict)
     return [row.measure, _text(authors), _text(ours), f"{paper:.1f} %" if is_share else _text(paper)]
 
 
 def _text(cell: Cell) -> str:
+    if isinstance(cell, dict):
+        return f"{100 * cell['share']:.1f} % ({100 * cell['low']:.0f}-{100 * cell['high']:.0f})" if cell["of"] else ""
     if isinstance(cell, float):
         return f"{cell:.2f}"
     return f"{cell:,}" if isinstance(cell, int) else str(cell or "")
-
-
-def _plain(found: Found) -> dict[str, Any]:
-    return {name: cell.as_json() if isinstance(cell, Portion) else cell for name, cell in found._asdict().items()}
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> rich.table.Table:

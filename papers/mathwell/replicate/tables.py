@@ -15,7 +15,8 @@ from soliloquy_papers.mathwell.figures import PUBLISHED
 from soliloquy_papers.mathwell.readability import dale_chall, flesch_kincaid, tokens
 from soliloquy_papers.mathwell.writer import ANSWER, CALL
 from soliloquy_papers.replication.published import Published, replication
-from soliloquy_papers.replication.tables import Cell, Found, Portion, Table, beside_paper, mean, portion
+from soliloquy_papers.replication.tables import Cell, Found, Table, beside_paper, mean, portion
+from training.evaluation.shares import Share
 
 Row = Mapping[str, Any]
 # The column that marks a writer's rows, and its name in the paper.
@@ -84,7 +85,7 @@ def _labelled(rows: Sequence[Row]) -> dict[str, Found]:
     fit = (one.meets(Criterion.SOLVABLE) and one.meets(Criterion.APPROPRIATE) for one in scores)
     return {
         "rows": Found(len(rows), len(rows)),
-        "solvable": Found(_share(rows, "solvability"), Portion(len(solvable), len(scores))),
+        "solvable": Found(_share(rows, "solvability"), portion(one.meets(Criterion.SOLVABLE) for one in scores)),
         "accurate": Found(
             _share([row for row in rows if row["accuracy"]], "accuracy"),
             portion(one.meets(Criterion.ACCURATE) for one in solvable),
@@ -118,7 +119,7 @@ def _of_writer(rows: Sequence[Row], paper: Mapping[str, float]) -> dict[str, dic
     good = [(row, found) for row, found in zip(solvable, operations, strict=True) if _is(row, "good")]
     found: dict[str, dict[str, tuple[Cell, Cell]]] = {
         "criteria": {
-            "solvable": (_share(rows, "solvability"), Portion(len(ours), len(scores))),
+            "solvable": (_share(rows, "solvability"), portion(one.meets(Criterion.SOLVABLE) for one in scores)),
             "accurate": (_share(solvable, "accuracy"), portion(one.meets(Criterion.ACCURATE) for one in ours)),
             "appropriate": (
                 _share(solvable, "appropriateness"),
@@ -209,5 +210,5 @@ def _number(row: Row, column: str) -> float | None:
         return None
 
 
-def _share(rows: Iterable[Row], column: str) -> Portion:
+def _share(rows: Iterable[Row], column: str) -> Share:
     return portion(_is(row, column) for row in rows)
