@@ -8,14 +8,13 @@ from soliloquy.dataset.exports.dialogue import conversation_of
 from soliloquy.dataset.exports.format import Row
 from soliloquy.dataset.exports.importing import dialogue_of
 from soliloquy.problems.files.reading.rows import RefusedRow, UnreadableSource
-from soliloquy.problems.files.source_format import SourceFormat
+from soliloquy.problems.files.source_format import ANY_ROWS
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.sandbox_pb2 import Execution, Job
 from soliloquy_papers.replication.tables import Counts, Table
 
 Execute = Callable[[Sequence[Job]], list[Execution]]
-_READING = SourceFormat(reader="by suffix", solution="prose", needs=(), columns={})
 
 
 class Published:
@@ -36,7 +35,7 @@ class Published:
             return
         lacking = Counter[str]()
         try:
-            for row in _READING.rows(source):
+            for row in ANY_ROWS.rows(source):
                 if isinstance(row, RefusedRow):
                     self.refused.append(str(row))
                 elif column := next((column for column in needs if column not in row.cells), None):

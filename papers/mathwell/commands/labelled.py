@@ -6,11 +6,10 @@ from typing import Any
 
 from soliloquy.cli.terminal import echo
 from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow
-from soliloquy.problems.files.source_format import SourceFormat
+from soliloquy.problems.files.source_format import ANY_ROWS
 from soliloquy.runtime.failure import Failure
 from soliloquy_papers.mathwell.criteria.verdicts import Criterion, Labelled, WordProblem
 
-_READING = SourceFormat(reader="by suffix", solution="prose", needs=(), columns={})
 # A problem's writer.
 _WRITERS = ("writer", "model")
 # The published files name criteria by nouns.
@@ -35,7 +34,7 @@ def word_problems(path: Path, report: Callable[[RefusedRow], None] = tell) -> It
     Raises UnreadableSource, or Failure if there is no problem.
     """
     refused, found = 0, False
-    for row in _READING.rows(path):
+    for row in ANY_ROWS.rows(path):
         problem = row if isinstance(row, RefusedRow) else _problem(row)
         if isinstance(problem, RefusedRow):
             refused += 1
