@@ -132,13 +132,13 @@ lock: .venv/dev ## Resolve the dependencies again and write the lock files
 clean: ## Remove everything that the build created
 	rm -rf .venv .venv-vllm .venv-llama-cpp node_modules .mypy_cache .ruff_cache .pytest_cache dist demo-dataset measured-on-gpu
 	rm -f soliloquy/v1/*_pb2*.py soliloquy/v1/*_pb2*.pyi soliloquy/v1/*.proto
-	find soliloquy services training benchmarks deploy tests protos -name __pycache__ -prune -exec rm -rf {} +
+	find soliloquy papers services training benchmarks deploy tests protos -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 	-$(BIN)/pip install --quiet uv
 
-.venv/installed: .venv/bin/python requirements.lock pyproject.toml protos/hatch_build.py $(wildcard protos/soliloquy/v1/*.proto soliloquy/recipes/*/labels.proto)
+.venv/installed: .venv/bin/python requirements.lock pyproject.toml protos/hatch_build.py $(wildcard protos/soliloquy/v1/*.proto soliloquy/recipes/*/labels.proto papers/*/labels.proto)
 	$(call install,requirements.lock)
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@

@@ -9,10 +9,10 @@ import click
 
 from benchmarks.command import AS_JSON
 from benchmarks.labelled import LISTED, Readings, report
-from soliloquy.recipes.mathwell.criteria.scoring import score
-from soliloquy.recipes.mathwell.criteria.verdicts import Criterion, Labelled, WordProblem
+from soliloquy_papers.mathwell.criteria.scoring import score
+from soliloquy_papers.mathwell.criteria.verdicts import Criterion, Labelled, WordProblem
 
-_LABELS = Path(__file__).parents[1] / "tests" / "unit" / "recipes" / "mathwell"
+_LABELS = Path(__file__).parents[1] / "tests" / "unit" / "papers" / "mathwell"
 # Calibrated judges keep this share of the good problems that they learn from.
 _KEEP = 0.85
 _OUTCOMES = ("yes", "kept", "no", "found")
@@ -60,7 +60,7 @@ def _unopposed(problem: WordProblem, criterion: Criterion) -> bool:
 
 
 def _calibrated(rows: Sequence[Labelled]) -> Meets:
-    from soliloquy.recipes.mathwell.criteria.learning import calibrate
+    from soliloquy_papers.mathwell.criteria.learning import calibrate
 
     classifiers, _ = calibrate(rows, _KEEP, 0)
 

@@ -14,7 +14,7 @@ from benchmarks.command import AS_JSON, table
 
 ROOT = Path(__file__).parents[1]
 CEILINGS: Mapping[str, int] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))["ceilings"]
-_PRODUCT = ("soliloquy", "services", "training")
+_PRODUCT = ("soliloquy", "papers", "services", "training")
 _WORDS = (".txt", ".toml", ".lark", ".md", ".json")
 
 
@@ -36,7 +36,7 @@ def parts() -> dict[str, Part]:
         "scripted speakers": scripted,
         "recipes": [path for path in _python(ROOT / "soliloquy/recipes") if path not in scripted],
         **{name: [*_python(ROOT / "soliloquy" / name)] for name in ("cli", "dataset", "problems", "runs", "runtime")},
-        **{name: [*_python(ROOT / name)] for name in ("services", "training", "tests")},
+        **{name: [*_python(ROOT / name)] for name in ("papers", "services", "training", "tests")},
     }
     return {
         name: _part([len(path.read_text("utf-8").splitlines()) for path in paths]) for name, paths in groups.items()

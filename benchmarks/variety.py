@@ -13,15 +13,15 @@ from benchmarks.labelled import LISTED, Readings, cases, report, total
 from soliloquy.problems.commission_source import CommissionSource
 from soliloquy.problems.sources import problem_source
 from soliloquy.programs.tracing import structure_of, trace_solution
-from soliloquy.recipes.mathwell import prompting
-from soliloquy.recipes.mathwell.answers import WrittenProblem
-from soliloquy.recipes.mathwell.commissions import commissioned
-from soliloquy.recipes.mathwell.criteria.scoring import score
-from soliloquy.recipes.mathwell.criteria.topic import carries_topic
-from soliloquy.recipes.mathwell.criteria.verdicts import WordProblem
-from soliloquy.recipes.mathwell.criteria.words import stems
 from soliloquy.runtime.ask import Ask
 from soliloquy.truth.numbers import numbers_in
+from soliloquy_papers.mathwell import prompting
+from soliloquy_papers.mathwell.answers import WrittenProblem
+from soliloquy_papers.mathwell.commissions import commissioned
+from soliloquy_papers.mathwell.criteria.scoring import score
+from soliloquy_papers.mathwell.criteria.topic import carries_topic
+from soliloquy_papers.mathwell.criteria.verdicts import WordProblem
+from soliloquy_papers.mathwell.criteria.words import stems
 from soliloquy_services.model.engines.scripted import ScriptedEngine
 
 GRADES = (2, 3, 4, 5, 6)

@@ -6,6 +6,7 @@ usage: check.py [RELEASED CURRENT]
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
@@ -68,7 +69,10 @@ def _value_changes(name: str, old: EnumDescriptorProto, new: EnumDescriptorProto
 
 def _described(root: Path) -> FileDescriptorSet:
     files = sorted(str(path.relative_to(root)) for path in root.glob("soliloquy/**/*.proto"))
-    files += sorted(str(path.relative_to(root.parent)) for path in root.parent.glob("soliloquy/recipes/*/labels.proto"))
+    labels = chain.from_iterable(
+        root.parent.glob(f"{place}/*/labels.proto") for place in ("soliloquy/recipes", "papers")
+    )
+    files += sorted(str(path.relative_to(root.parent)) for path in labels)
     if not files:
         raise SystemExit(f"{root}: no .proto files to compare")
     with tempfile.TemporaryDirectory() as folder:

@@ -13,6 +13,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PROTOS = Path(__file__).parent
 ROOT = PROTOS.parent
+LABELS = ("soliloquy/recipes/*", "soliloquy_papers/*")
 RULES = ROOT / "deploy" / "helm" / "soliloquy" / "files" / "rules"
 EXAMPLE = ROOT / "examples" / "recipe"
 # The dependencies that the tests of this version ran with.
@@ -23,7 +24,10 @@ _LOCKED = re.compile(r"^([\w.-]+)==(\S+)", re.MULTILINE)
 class ProtoBuildHook(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         messages = sorted(PROTOS.glob("soliloquy/v1/*.proto"))
-        labels = sorted(ROOT.glob("soliloquy/recipes/*/labels.proto"))
+        # Imported as soliloquy_papers: by a link in a checkout, by the wheel's sources elsewhere.
+        if not (link := ROOT / "soliloquy_papers").exists():
+            link.symlink_to("papers")
+        labels = [path for place in LABELS for path in sorted(ROOT.glob(f"{place}/labels.proto"))]
         services = [path for path in messages if "\nservice " in path.read_text("utf-8")]
         _compile([*messages, *labels], f"--python_out={ROOT}", f"--pyi_out={ROOT}")
         stubs = f"--plugin=protoc-gen-mypy_grpc={_plugin('protoc-gen-mypy_grpc')}"
@@ -42,8 +46,11 @@ class ProtoBuildHook(BuildHookInterface[Any]):
         generated = ("soliloquy/v1/*_pb2*.py", "soliloquy/v1/*_pb2*.pyi", "soliloquy/v1/*.proto")
         build_data["artifacts"] += [
             *generated,
-            "soliloquy/recipes/*/labels_pb2.py",
-            "soliloquy/recipes/*/labels_pb2.pyi",
+            *(
+                f"{place}/labels_pb2.{ending}"
+                for place in ("soliloquy/recipes/*", "papers/*")
+                for ending in ("py", "pyi")
+            ),
         ]
 
 

@@ -14,11 +14,10 @@ from soliloquy.dataset.exports.importing import import_rows
 from soliloquy.problems.book import as_one_line
 from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.problems.files.reading.rows import RefusedRow
-from soliloquy.problems.files.source_format import SourceFormat
+from soliloquy.problems.files.source_format import ANY_ROWS
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Problem
 
-_READING = SourceFormat(reader="by suffix", solution="prose", needs=(), columns={})
 _SOME_REFUSED = 1
 
 
@@ -54,7 +53,7 @@ def import_(context: click.Context, /, *, source: Path, name: str, out: Path, pr
 
 def _rows(source: Path) -> Iterator[tuple[str, Row | str]]:
     """Yields the rows, or why one cannot be read, with their places; an empty cell of CSV becomes null."""
-    for row in _READING.rows(source):
+    for row in ANY_ROWS.rows(source):
         if isinstance(row, RefusedRow):
             yield row.place, f"{row.field}: {row.reason}"
         elif row.place.partition(":")[0].lower().endswith((".csv", ".tsv")):

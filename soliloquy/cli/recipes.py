@@ -16,6 +16,7 @@ from soliloquy.recipes.checks import further_checks
 from soliloquy.recipes.packages import known_recipes
 from soliloquy.recipes.prompts import BrokenPrompt, own_files
 from soliloquy.recipes.recipe import find
+from soliloquy.runtime.extensions import is_ours
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.foreign import refuse_foreign
 from soliloquy.runtime.retry import Refused
@@ -83,7 +84,7 @@ def check_recipes(*, ours: bool = True) -> None:
     """Loads every recipe and its prompts, or those of other packages; a bad one ends a command before anything runs."""
     further_checks()
     for name, package in known_recipes().items():
-        if ours or not package.startswith("soliloquy."):
+        if ours or not is_ours(package):
             find(name).fingerprints({})
 
 

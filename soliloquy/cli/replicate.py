@@ -1,6 +1,7 @@
 """`soliloquy replicate`."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -30,20 +31,18 @@ def replicate(context: click.Context, /, *, paper: str, folder: Path, as_json: b
     95 % intervals. Missing files and unreadable rows are listed, and the exit status is then 1.
     """
     from soliloquy.cli.sandbox import run_here
-    from soliloquy.recipes.replicate.published import Published
 
-    published = Published(folder, run_here)
-    tables = list(load(_RECIPES[paper], "replicate.tables:tables", object)(published))
+    published = load(_RECIPES[paper], "replicate.tables:replicate", Callable)(folder, run_here)
     for line in published.refused:
         echo(line, err=True)
     if not published.read:
         raise Failure(f"{folder} holds nothing that can be read as what the authors of {paper} published")
     if as_json:
-        found = [table.as_json() for table in tables]
+        found = [table.as_json() for table in published.tables]
         echo(json.dumps({"paper": paper, "rows": published.read, "tables": found, "refused": published.refused}))
     else:
         console = open_console()
-        for table in tables:
+        for table in published.tables:
             for shown in (*table.shown(), ""):
                 console.print(shown)
     context.exit(_SOME_REFUSED if published.refused else 0)

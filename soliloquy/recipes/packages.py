@@ -1,12 +1,12 @@
 """Finds the packages of recipes and their parts by name, without importing the recipes."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from soliloquy.runtime.extensions import BadPackage, Extensions
+from soliloquy.runtime.extensions import BadPackage, Extensions, installed_entry_points
 from soliloquy.runtime.failure import Failure, Refused
 
 
@@ -28,22 +28,39 @@ RECIPES = Extensions("recipe", "soliloquy.recipes", _ours)
 
 def known_recipes() -> Mapping[str, str]:
     """Maps each recipe's name to its package."""
-    return {name: packages[0] for name, packages in RECIPES.claims.items()}
+    return {name: packages[0] for name, packages in sorted(RECIPES.claims.items())}
 
 
 def package(name: str) -> str:
     """Raises UnknownRecipe, or BadPackage for a name that several packages claim."""
     if name not in RECIPES.claims:
-        raise UnknownRecipe(f"there is no recipe {name!r}; known recipes: {', '.join(RECIPES.claims)}")
+        raise UnknownRecipe(f"there is no recipe {name!r}; known recipes: {', '.join(known_recipes())}")
     return RECIPES.value(name)
 
 
-def has_part(recipe: str, name: str) -> bool:
-    """Whether a recipe has a part; a package that does not load has none."""
+def packages(recipe: str) -> Sequence[str]:
+    """Returns the recipe's package, and those that add parts to it from above, such as its evaluation."""
+    added = installed_entry_points().select(group="soliloquy.recipe_parts", name=recipe)
+    return [*dict.fromkeys([package(recipe), *(point.value for point in added)])]
+
+
+def module(recipe: str, name: str) -> str | None:
+    """Returns the full name of a part of a recipe; None if it has no such part."""
     try:
-        return find_spec(f"{package(recipe)}.{name}") is not None
+        return next((found for each in packages(recipe) if _exists(found := f"{each}.{name}")), None)
+    except (BadPackage, UnknownRecipe):
+        return None
+
+
+def _exists(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
     except Exception:  # What a stranger's package raises is its own affair until somebody asks for its recipe.
         return False
+
+
+def has_part(recipe: str, name: str) -> bool:
+    return module(recipe, name) is not None
 
 
 def part(recipe: str, name: str) -> ModuleType | None:
@@ -54,8 +71,9 @@ def part(recipe: str, name: str) -> ModuleType | None:
 
 def load(recipe: str, name: str, wanted: Any) -> Any:
     """Imports a module of a recipe, or an object of it; raises BadPackage if it does not load."""
-    package(recipe)
-    return RECIPES.load(recipe, wanted, within=f".{name}")
+    inside, colon, attribute = name.partition(":")
+    place = module(recipe, inside) or f"{package(recipe)}.{inside}"
+    return RECIPES.load(recipe, wanted, place=f"{place}{colon}{attribute}")
 
 
 def folder(recipe: str) -> Path:

@@ -9,7 +9,7 @@ from typing import Any
 
 from soliloquy.runtime.failure import Failure, Refused
 
-_OURS = ("soliloquy", "soliloquy_services")
+_OURS = ("soliloquy", "soliloquy_papers", "soliloquy_services")
 _log = logging.getLogger(__name__)
 
 
@@ -17,6 +17,11 @@ _log = logging.getLogger(__name__)
 def installed_entry_points() -> Any:
     """Reads the entry points of every installed package once for all groups. Python 3.12 gave them another type."""
     return entry_points()
+
+
+def is_ours(value: str) -> bool:
+    """Whether a `module` or `module:object` is the project's."""
+    return value.partition(".")[0] in _OURS
 
 
 class BadPackage(Failure, Refused):
@@ -35,13 +40,14 @@ class Extensions:
     def claims(self) -> Mapping[str, Sequence[str]]:
         """Maps each name to the `module` or `module:object` of every package that claims it, or to ours alone."""
         found: dict[str, list[str]] = {}
-        added = ((point.name, point.value) for point in installed_entry_points().select(group=self._group))
+        points = installed_entry_points().select(group=self._group)
+        added = sorted(((point.name, point.value) for point in points), key=lambda one: not is_ours(one[1]))
         for name, value in chain(self._ours(), added):
             claimed = found.setdefault(name, [])
             # An editable install beside a built one lists its entry points twice.
             if value in claimed:
                 continue
-            if claimed and claimed[0].partition(".")[0] in _OURS:
+            if claimed and is_ours(claimed[0]):
                 _log.warning(
                     "%s %s: %s is not used, because %s has that name: rename or uninstall it",
                     *(self._kind, name, value, claimed[0]),
@@ -58,9 +64,9 @@ class Extensions:
             raise BadPackage(f"{self._kind} {name}: {packages} both have that name: rename or uninstall one")
         return value
 
-    def load(self, name: str, *wanted: Any, within: str = "") -> Any:
-        """Imports an entry, or what lies `within` its package; raises BadPackage unless it has a wanted type."""
-        value = self.value(name) + within
+    def load(self, name: str, *wanted: Any, place: str = "") -> Any:
+        """Imports an entry, or what its package has at another place; raises BadPackage unless it has a wanted type."""
+        value = place or self.value(name)
         try:
             loaded = EntryPoint(name, value, self._group).load()
         except Exception as error:

@@ -13,6 +13,7 @@ _EXTRAS = {
     "vllm": ("vllm",),
     "s3": ("s3fs",),
     "measures": ("textstat",),
+    "papers": ("sklearn",),
     "otlp": ("opentelemetry",),
 }
 

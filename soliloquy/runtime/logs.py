@@ -20,7 +20,7 @@ FORMATS = (TEXT, JSON)
 # A stage sets these for the lines that are logged while it works. Only this module reads them.
 SERVICE: ContextVar[str] = ContextVar("service")
 EVENT: ContextVar[Event | None] = ContextVar("event", default=None)
-OURS = ("soliloquy", "soliloquy_services", "soliloquy_training")
+OURS = ("soliloquy", "soliloquy_papers", "soliloquy_services", "soliloquy_training")
 
 Entry = dict[str, Any]
 

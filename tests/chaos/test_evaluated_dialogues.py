@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from soliloquy.recipes.mathdial.evaluate.dialogues import next_step
-from soliloquy.recipes.mathdial.evaluate.figures import CURVES, figures
-from tests.unit.recipes.mathdial.evaluate.dialogues import drawn, results, tutoring
+from soliloquy_papers.mathdial.evaluate.dialogues import next_step
+from soliloquy_papers.mathdial.evaluate.figures import CURVES, figures
+from tests.unit.papers.mathdial.evaluate.dialogues import drawn, results, tutoring
 
 COUNT = 200
 

@@ -10,10 +10,10 @@ from soliloquy.problems.files.problem_from_row import problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.problems.sifting.near_duplicates import repeats
 from soliloquy.problems.solving.step_graph import steps_from_program
-from soliloquy.recipes.mathwell.recipe import RECIPE
 from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.sandbox_pb2 import STATUS_OK
-from tests.unit.recipes.mathwell.writing import commissions, made
+from soliloquy_papers.mathwell.recipe import RECIPE
+from tests.unit.papers.mathwell.writing import commissions, made
 
 COUNT = 10_000
 

@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 
 from soliloquy.problems.files.problem_file import read_problems
-from soliloquy.recipes.mathwell.criteria.classifiers import save
-from soliloquy.recipes.mathwell.criteria.learning import calibrate
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.weights import digest_of
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+from soliloquy_papers.mathwell.criteria.classifiers import save
+from soliloquy_papers.mathwell.criteria.learning import calibrate
 from tests.cases import each_case
 from tests.e2e.hosted import model_service
 from tests.e2e.runs import SOLILOQUY, dataset, grown, records, run, said
 from tests.e2e.services import serving
 from tests.integration.executor.test_written_problems import INSTEAD as REASONS
-from tests.unit.recipes.mathwell.labelled import labelled
-from tests.unit.recipes.mathwell.writing import FUNCTION, QUESTION, Says
+from tests.unit.papers.mathwell.labelled import labelled
+from tests.unit.papers.mathwell.writing import FUNCTION, QUESTION, Says
 
 INSTEAD = list(REASONS)
 ASKED = ["--topic", "penguins", "--operations", "addition,subtraction", "--noise", "real", "--seed", "8", "--json"]

@@ -134,7 +134,7 @@ def two_ports() -> int:
 
 
 def test_everything_a_page_links_to_exists() -> None:
-    folders = ("docs", "soliloquy", "services", "protos", "deploy", "training", "benchmarks", "tests")
+    folders = ("docs", "soliloquy", "papers", "services", "protos", "deploy", "training", "benchmarks", "tests")
     for page in [*ROOT.glob("*.md"), *(page for folder in folders for page in (ROOT / folder).rglob("*.md"))]:
         for link in re.findall(r"\]\((?!https?:)([^)]+)\)", page.read_text("utf-8")):
             file, _, heading = link.partition("#")

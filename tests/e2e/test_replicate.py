@@ -96,7 +96,7 @@ def test_mathwell_is_counted_by_peoples_labels_by_our_rules_and_in_the_sandbox(t
         "paper": 1.87,
     }
     # Two programs of four return what is stated, one of them two numbers: the second says 25, and the third fails.
-    assert found["Programs run in our sandbox"]["approved: same answer"]["ours"]["part"] == 2
+    assert found["Programs run in our sandbox"]["approved: same answer"]["ours"]["passed"] == 2
     assert found["Programs run in our sandbox"]["approved: several numbers"]["ours"] == 1
 
 
@@ -184,17 +184,17 @@ def test_mathdials_success_is_any_number_for_its_authors_and_a_result_for_us(tmp
     found = figures(result)
     people = found["People's dialogues (figure 5)"]
     shares = {
-        name: (row["authors"]["part"], row["ours"]["part"])
+        name: (row["authors"]["passed"], row["ours"]["passed"])
         for name, row in people.items()
         if "k=2" in name or "k=3" in name
     }
     assert shares == {"Success, k=2": (1, 0), "Success, k=3": (1, 1), "Telling, k=2": (0, 0), "Telling, k=3": (0, 0)}
     seen = found["Success seen, by the teacher's word"]
-    assert [(seen[word]["authors"]["part"], seen[word]["ours"]["of"]) for word in ("teacher says yes", "no")] == [
+    assert [(seen[word]["authors"]["passed"], seen[word]["ours"]["of"]) for word in ("teacher says yes", "no")] == [
         (1, 1),
         (0, 1),
     ]
-    assert found["Example dialogues"]["Telling@5, ChatGPT"]["authors"]["part"] == 1
+    assert found["Example dialogues"]["Telling@5, ChatGPT"]["authors"]["passed"] == 1
 
 
 def test_mathdials_utterances_are_its_teachers_with_and_without_marks(tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ def test_mathdials_utterances_are_its_teachers_with_and_without_marks(tmp_path: 
     assert (data["pairs a dialogue"]["authors"], data["pairs a dialogue"]["ours"]) == (1, 1)
     moves = found["Teacher moves (figure 4)"]
     assert {
-        name: moves[name]["authors"]["part"] for name in ("focus", "generic", "probing", "telling")
+        name: moves[name]["authors"]["passed"] for name in ("focus", "generic", "probing", "telling")
     } == dict.fromkeys(("focus", "generic", "probing", "telling"), 1)
     assert (moves["telling, first half"]["authors"], moves["telling, second half"]["authors"]["of"])[1] == 3
 
@@ -296,7 +296,7 @@ def test_code_soliloquies_codes_programs_and_verdicts_are_read_both_ways(tmp_pat
     assert result.exit_code == 0, result.output
     found = figures(result)
     parts = {
-        name: (row["authors"] and row["authors"]["part"], row["ours"]["part"])
+        name: (row["authors"] and row["authors"]["passed"], row["ours"]["passed"])
         for title in ("Use of Python", "Codes that can be read", "Verdicts and errors")
         for name, row in found[title].items()
         if row["ours"]
@@ -348,6 +348,6 @@ def test_scaffolds_own_tables_are_said_to_be_impossible_and_raw_plans_are_read(t
     assert "none of its tables can be computed" in " ".join(shown.stdout.split())
     raw = figures(replicated("scaffold", tmp_path, "--json"))["CLASS's raw answers"]
     # The second lacks its last brace, the third refuses, and the fourth stops in a sentence.
-    assert (raw["can be read"]["authors"]["part"], raw["can be read"]["ours"]["part"]) == (1, 2)
-    assert raw["refused"]["ours"]["part"] == 1
-    assert (raw["sub-problems each"]["ours"], raw["2 to 7 sub-problems"]["ours"]["part"]) == (2, 2)
+    assert (raw["can be read"]["authors"]["passed"], raw["can be read"]["ours"]["passed"]) == (1, 2)
+    assert raw["refused"]["ours"]["passed"] == 1
+    assert (raw["sub-problems each"]["ours"], raw["2 to 7 sub-problems"]["ours"]["passed"]) == (2, 2)

@@ -18,7 +18,15 @@ _KEPT = cache.home() / "images.json"
 # Debian packages by a program of each.
 _PACKAGES = {"buildah": "buildah", "docker-registry": "docker-registry", "mmdebstrap": "mmdebstrap", "skopeo": "skopeo"}
 # Inputs of the build steps.
-_FOLDERS = ("deploy/helm/soliloquy/files/rules", "deploy/images/runsc", "protos", "soliloquy", "services", "training")
+_FOLDERS = (
+    "deploy/helm/soliloquy/files/rules",
+    "deploy/images/runsc",
+    "protos",
+    "soliloquy",
+    "papers",
+    "services",
+    "training",
+)
 _INPUTS = ("Dockerfile", "__main__.py", "bake.py", "build.lock", "docker-bake.json", "sbom.py", "workers.lock")
 _FILES = (
     *(f"deploy/images/{name}" for name in _INPUTS),

@@ -9,7 +9,9 @@ from pathlib import Path
 from soliloquy.recipes.labels import labels_of
 
 ROOT = Path(__file__).parents[2]
-LIBRARY, SERVICES, TRAINING = ROOT / "soliloquy", ROOT / "soliloquy_services", ROOT / "soliloquy_training"
+ROOMS = LIBRARY, SERVICES, TRAINING, PAPERS = tuple(
+    ROOT / name for name in ("soliloquy", "soliloquy_services", "soliloquy_training", "soliloquy_papers")
+)
 SERVICE_NAMES = {
     *("student", "tutor", "codegen", "composer", "planner", "curriculum", "executor", "collector", "gateway", "model")
 }
@@ -27,8 +29,6 @@ BELOW = {
     "client": {"dataset", "recipes", "runtime", "truth"},
 }
 COMPOSITION_ROOT = {"runs", "cli"}
-# The parts of a recipe, or of all, that serve a part above, which finds them by name; no recipe itself imports them.
-SERVING = {"formats": {"dataset"}, "figures": {"dataset"}, "evaluate": None, "commands": None, "replicate": None}
 
 
 @cache
@@ -40,9 +40,7 @@ def tree(path: Path) -> ast.Module:
 def imports(path: Path) -> frozenset[str]:
     """Returns the full names of the modules that a file imports from this project."""
     found = set(_imported(tree(path)))
-    return frozenset(
-        name for name in found if name.split(".")[0] in ("soliloquy", "soliloquy_services", "soliloquy_training")
-    )
+    return frozenset(name for name in found if name.split(".")[0] in [room.name for room in ROOMS])
 
 
 def _imported(tree: ast.AST) -> Iterator[str]:
@@ -57,44 +55,49 @@ def modules(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*.py") if "_pb2" not in path.name)
 
 
-def above(path: Path) -> set[str] | None:
-    """Returns the parts above the recipes that a part of a recipe may import; None if it may import anything."""
-    place = path.relative_to(LIBRARY).with_suffix("").parts
-    part = next((name for name in place[1:3] if name in SERVING), None)
-    return SERVING[part] if place[0] == "recipes" and part else set()
-
-
 def test_each_part_of_the_library_imports_only_what_lies_below_it() -> None:
     wrong = [
         f"{path.relative_to(ROOT)} imports {name}"
         for part, below in BELOW.items()
         for path in modules(LIBRARY / part)
-        if (served := above(path)) is not None
         for name in sorted(imports(path))
-        if name.split(".")[0] != "soliloquy" or (name + ".").split(".")[1] not in {part, "v1", *below, *served}
+        if name.split(".")[0] != "soliloquy" or (name + ".").split(".")[1] not in {part, "v1", *below}
     ]
     assert not wrong
 
 
-def test_a_recipe_imports_none_of_its_parts_that_serve_a_part_above() -> None:
+def test_nothing_imports_what_the_papers_hold() -> None:
     wrong = [
         f"{path.relative_to(ROOT)} imports {name}"
-        for path in modules(LIBRARY / "recipes")
-        if above(path) == set()
+        for room in (LIBRARY, SERVICES, TRAINING)
+        for path in modules(room)
         for name in sorted(imports(path))
-        if name.startswith("soliloquy.recipes.") and len(place := name.split(".")) > 3 and place[3] in SERVING
+        if name.split(".")[0] == PAPERS.name
+    ]
+    assert not wrong
+
+
+def test_a_paper_imports_no_other_paper_and_no_recipe_but_its_own() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {name}"
+        for paper in recipes()
+        for path in modules(PAPERS / paper)
+        for name in sorted(imports(path))
+        for other in recipes() - {paper}
+        if f"{name}.".startswith((f"{PAPERS.name}.{other}.", f"soliloquy.recipes.{other}."))
     ]
     assert not wrong
 
 
 def recipes() -> set[str]:
-    return {folder.name for folder in (LIBRARY / "recipes").iterdir() if (folder / "prompts").is_dir()}
+    places = (LIBRARY / "recipes", PAPERS)
+    return {folder.name for place in places for folder in place.iterdir() if (folder / "prompts").is_dir()}
 
 
 def outside_recipes() -> Iterator[Path]:
-    """Yields the product's Python but for the folders of the recipes."""
-    own = [LIBRARY / "recipes" / name for name in recipes()]
-    for path in (path for part in (LIBRARY, SERVICES, TRAINING) for path in modules(part)):
+    """Yields the product's Python but for the folders of the recipes and their papers."""
+    own = [place / name for place in (LIBRARY / "recipes", PAPERS) for name in recipes()]
+    for path in (path for room in ROOMS for path in modules(room)):
         if not any(path.is_relative_to(folder) for folder in own):
             yield path
 
@@ -183,7 +186,7 @@ def _files_imported(tree: ast.AST, files: Iterable[str]) -> Iterator[str]:
 
 
 def test_no_two_files_import_each_other_even_by_way_of_others() -> None:
-    paths = [path for part in (LIBRARY, SERVICES, TRAINING) for path in modules(part)]
+    paths = [path for room in ROOMS for path in modules(room)]
     files = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in paths}
     graph = {
         name: {other for other in _files_imported(tree(path), files) if other in files} for name, path in files.items()

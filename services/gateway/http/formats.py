@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from soliloquy.recipes.packages import known_recipes, package
+from soliloquy.recipes.packages import known_recipes, packages
 from soliloquy.runtime.extensions import BadPackage
 
 
@@ -29,6 +29,9 @@ def formats() -> list[FormatChoice]:
             continue
         suffix = form.suffixes[0] if form.suffixes else ".zip"
         module = FORMATS.value(name)
-        recipe = next((recipe for recipe in known_recipes() if module.startswith(f"{package(recipe)}.")), "")
+        recipe = next(
+            (recipe for recipe in known_recipes() if module.startswith(tuple(f"{each}." for each in packages(recipe)))),
+            "",
+        )
         found.append(FormatChoice(name=name, title=form.title, suffix=suffix, recipe=recipe))
     return found

@@ -3,13 +3,9 @@
 import click
 
 from soliloquy.cli.lazy import LazyGroup
-from soliloquy.recipes.packages import has_part, known_recipes
+from soliloquy.recipes.packages import known_recipes, module
 
-_OF_RECIPES = {
-    name: f"{package}.evaluate.command"
-    for name, package in known_recipes().items()
-    if has_part(name, "evaluate.command")
-}
+_OF_RECIPES = {name: found for name in known_recipes() if (found := module(name, "evaluate.command"))}
 
 
 @click.group(cls=LazyGroup, modules=_OF_RECIPES | {"compare": "soliloquy.cli.evaluate.compare"})

@@ -48,7 +48,7 @@ class RetrainingEvaluation:
 
 
 def retraining_evaluation(recipe: str) -> RetrainingEvaluation:
-    offered = part(recipe, "evaluate") and part(recipe, "evaluate.retraining")
+    offered = part(recipe, "evaluate.retraining")
     if offered is None:
         raise Failure(f"the recipe {recipe} cannot be retrained: it has no evaluation that compares two adapters")
     evaluation = offered.RETRAINING

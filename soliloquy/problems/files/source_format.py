@@ -88,6 +88,10 @@ class SourceFormat(BaseModel):
         return _ALL_READERS[source.suffix.lower()]
 
 
+# Rows of any columns.
+ANY_ROWS = SourceFormat(reader="by suffix", solution="prose", needs=(), columns={})
+
+
 def format_of(source: Path) -> str:
     """Returns the name of the format that a source shows by itself; raises UnreadableSource if it shows none."""
     _require_there(source)

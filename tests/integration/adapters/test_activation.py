@@ -10,11 +10,11 @@ from typing import Self
 import pytest
 
 from soliloquy.problems.bank.bank import load_bank
-from soliloquy.recipes.soliloquy.evaluate.retraining import canaries
 from soliloquy.runtime.answers import Answer, Unreadable
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.weights import base_digest
 from soliloquy.v1.model_pb2 import Adapter, Completion, GenerateRequest, Message, Sampling
+from soliloquy_papers.soliloquy.evaluate.retraining import canaries
 from soliloquy_training.adapters.activation import Activation
 from soliloquy_training.adapters.canary import Canary
 from soliloquy_training.adapters.registry import Active, NotActivated, Registry

@@ -1,4 +1,4 @@
-"""The wheel of this checkout: what is in it, and that it works beside a package that is itself called `services`."""
+"""The wheel of this checkout holds all of the product under names of its own, and works."""
 
 import json
 import shutil
@@ -14,7 +14,7 @@ import pytest
 from tests.unit.test_structure import SERVICE_NAMES
 
 ROOT = Path(__file__).parents[3]
-PACKAGES = ("soliloquy", "soliloquy_services", "soliloquy_training")
+PACKAGES = ("soliloquy", "soliloquy_papers", "soliloquy_services", "soliloquy_training")
 BUILT_FROM = (
     "pyproject.toml",
     "README.md",
@@ -22,6 +22,7 @@ BUILT_FROM = (
     "requirements.lock",
     "protos",
     "soliloquy",
+    "papers",
     "services",
     "training",
     "deploy/helm",

@@ -2,12 +2,12 @@
 
 import pytest
 
-from soliloquy.recipes.mathwell.recipe import RECIPE
 from soliloquy.v1.conversation_pb2 import Ending
 from soliloquy.v1.sandbox_pb2 import LANE_FAST
+from soliloquy_papers.mathwell.recipe import RECIPE
 from soliloquy_services.executor.pool import SandboxPool
 from tests.integration.executor.support import needs_runsc
-from tests.unit.recipes.mathwell.writing import FUNCTION, Says, commissioned, made
+from tests.unit.papers.mathwell.writing import FUNCTION, Says, commissioned, made
 
 pytestmark = [needs_runsc, pytest.mark.asyncio(loop_scope="session")]
 BODY = "def solution():\n    "

@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 
 from soliloquy.client import Dataset
-from soliloquy.recipes.mathwell.commands.rounds.folder import ImprovementFolder
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.weights import ADAPTER_WEIGHTS, digest_of
 from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy_papers.mathwell.commands.rounds.folder import ImprovementFolder
 from tests.datasets import accepted_rows, rejected_rows, written
 from tests.integration.training.conftest import SETTINGS
 from tests.integration.training.rounds import Killed
-from tests.unit.recipes.mathwell.writing import Says, commissioned, made
+from tests.unit.papers.mathwell.writing import Says, commissioned, made
 
 FAULTS = find("mathwell").faults
 ASKED = 10
@@ -72,7 +72,7 @@ def _as_another(conversation: Conversation) -> Conversation:
 
 @pytest.fixture
 def improving(base: Path, tmp_path: Path) -> Callable[..., Any]:
-    from soliloquy.recipes.mathwell.commands.rounds.improvement import Improvement, WriterTraining
+    from soliloquy_papers.mathwell.commands.rounds.improvement import Improvement, WriterTraining
     from soliloquy_training.train import train
 
     def make(name: str, writer: Writer, *, start: str = "", **differing: Any) -> Improvement:

@@ -10,10 +10,10 @@ import pytest
 from prometheus_client import REGISTRY
 
 from soliloquy.client import Dataset
-from soliloquy.recipes.soliloquy.evaluate.retraining import RETRAINING
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.weights import digest_of
+from soliloquy_papers.soliloquy.evaluate.retraining import RETRAINING
 from soliloquy_services.model.in_process import serve_weights
 from soliloquy_training.adapters.registry import Active, Registry
 from soliloquy_training.adapters.version import Version
@@ -22,8 +22,8 @@ from soliloquy_training.continuous.policy import SHIPPED, read_policy
 from soliloquy_training.continuous.sources import DatasetSource
 from tests.integration.training.conftest import SETTINGS
 from tests.integration.training.rounds import Evaluating, Killed, Noted, grow, until_done
-from tests.unit.recipes.soliloquy.evaluate.cases import SCRIPTED
-from tests.unit.recipes.soliloquy.evaluate.test_evaluation import NEVER
+from tests.unit.papers.soliloquy.evaluate.cases import SCRIPTED
+from tests.unit.papers.soliloquy.evaluate.test_evaluation import NEVER
 from tests.unit.training.growing import conversations
 
 # Its fourth is about a question that is put, and one came twice.

@@ -6,7 +6,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from soliloquy.cli.main import commands
-from soliloquy.recipes import mathwell
+from soliloquy_papers import mathwell
 from soliloquy_training.folder import Job
 from soliloquy_training.settings import read_settings
 from soliloquy_training.step_log import steps

@@ -5,7 +5,7 @@ import pytest
 from benchmarks.labelled import as_counts
 from benchmarks.variety import is_about_topic, judge_topics
 from soliloquy.programs.tracing import structure_of
-from soliloquy.recipes.mathwell.criteria.verdicts import WordProblem
+from soliloquy_papers.mathwell.criteria.verdicts import WordProblem
 from tests.cases import each_case
 
 

@@ -13,8 +13,8 @@ _BARE = """
 import sys
 from importlib.abc import MetaPathFinder
 
-HIDDEN = {"fastapi", "llguidance", "matplotlib", "peft", "ray", "s3fs", "safetensors", "tensorboard", "textstat",
-          "torch", "transformers", "vllm", "yaml"}
+HIDDEN = {"fastapi", "llguidance", "matplotlib", "peft", "ray", "s3fs", "safetensors", "sklearn", "tensorboard",
+          "textstat", "torch", "transformers", "vllm", "yaml"}
 
 class Hides(MetaPathFinder):
     def find_spec(self, name, path=None, target=None):

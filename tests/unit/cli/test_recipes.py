@@ -63,12 +63,12 @@ def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     forget()
 
 
-def install(package: Path, name: str, *others: str) -> None:
+def install(package: Path, name: str, *others: str, group: str = "recipes") -> None:
     for one in ("stranger", *others):
         info = package.parent / f"{one}-1.0.dist-info"
         info.mkdir(exist_ok=True)
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {one}\nVersion: 1.0\n", "utf-8")
-        (info / "entry_points.txt").write_text(f"[soliloquy.recipes]\n{name} = {one}\n", "utf-8")
+        (info / "entry_points.txt").write_text(f"[soliloquy.{group}]\n{name} = {one}\n", "utf-8")
 
 
 def forget() -> None:
@@ -115,17 +115,30 @@ def test_a_bad_recipe_is_one_line_before_anything_runs(code: str, message: str, 
     assert message.partition(" (")[0] in " ".join(said("recipes", "list").split())
 
 
+@pytest.mark.parametrize(
+    ("name", "ours"), [("scaffold", "soliloquy.recipes.scaffold"), ("mathwell", "soliloquy_papers.mathwell")]
+)
 def test_a_package_with_the_name_of_our_recipe_is_named_and_ours_is_used(
-    stranger: Path, caplog: pytest.LogCaptureFixture
+    name: str, ours: str, stranger: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    install(stranger, "scaffold")
+    install(stranger, name)
     forget()
-    assert find("scaffold").title
-    assert known_recipes()["scaffold"] == "soliloquy.recipes.scaffold"
+    assert find(name).title
+    assert known_recipes()[name] == ours
     assert caplog.messages == [
-        "recipe scaffold: stranger is not used, "
-        "because soliloquy.recipes.scaffold has that name: rename or uninstall it"
+        f"recipe {name}: stranger is not used, because {ours} has that name: rename or uninstall it"
     ]
+
+
+def test_a_package_adds_parts_to_a_recipe_that_has_its_own_first(stranger: Path) -> None:
+    install(stranger, "scaffold", group="recipe_parts")
+    for part in ("grading.py", "rules.py"):
+        (stranger / part).write_text("PASSED = True\n", "utf-8")
+    forget()
+    assert packages.load("scaffold", "grading:PASSED", bool)
+    assert packages.module("scaffold", "rules") == "soliloquy.recipes.scaffold.rules"
+    assert packages.module("scaffold", "evaluate.command") == "soliloquy_papers.scaffold.evaluate.command"
+    assert not packages.has_part("mathdial", "grading")
 
 
 def test_two_packages_with_a_recipe_of_one_name_are_one_line_and_leave_the_others_alone(

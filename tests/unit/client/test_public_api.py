@@ -13,9 +13,9 @@ import pytest
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "soliloquy" / "README.md"
 PACKAGES = ("soliloquy.client", "soliloquy.recipes")
-NEVER = {"services", "training", "ray", "torch", "transformers"}
+NEVER = {"soliloquy_services", "soliloquy_training", "ray", "torch", "transformers"}
 GRPC, ARROW = {"grpc"}, {"pyarrow"}
-OURS = ("soliloquy", "services", "training")
+OURS = ("soliloquy", "soliloquy_papers", "soliloquy_services", "soliloquy_training")
 PAGES = [page for page in ROOT.rglob("*.md") if not any(part[0] == "." for part in page.relative_to(ROOT).parts)]
 
 

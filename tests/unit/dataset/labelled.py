@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping
 
 from soliloquy.recipes.mathdial import labels_pb2 as mathdial
-from soliloquy.recipes.mathwell import labels_pb2 as mathwell
 from soliloquy.recipes.scaffold import labels_pb2 as scaffold
 from soliloquy.recipes.soliloquy import labels_pb2 as soliloquy
 from soliloquy.v1.conversation_pb2 import (
@@ -20,6 +19,7 @@ from soliloquy.v1.conversation_pb2 import (
     Turn,
     TutorReply,
 )
+from soliloquy_papers.mathwell import labels_pb2 as mathwell
 
 
 def labelled(conversation: Conversation, recipe: str) -> Conversation:

@@ -9,8 +9,8 @@ from huggingface_hub import DatasetCard
 from soliloquy.cli.generate import generate
 from soliloquy.dataset.card import DatasetSummary, again, card
 from soliloquy.dataset.statistics import Statistics
-from soliloquy.recipes.mathwell.labels_pb2 import Authorship, ProblemLabels
 from soliloquy.v1.conversation_pb2 import Commission, Conversation
+from soliloquy_papers.mathwell.labels_pb2 import Authorship, ProblemLabels
 from tests.cases import each_case
 from tests.datasets import RUN, accepted_rows, rejected_rows
 from tests.unit.dataset.labelled import labelled

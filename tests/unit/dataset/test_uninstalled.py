@@ -37,7 +37,7 @@ AWAY = "away"
 def conversations(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> list[Conversation]:
     """What the recipe `away` made while it was installed: two that were accepted and one that was rejected."""
     installed = cast("dict[str, list[str]]", packages.RECIPES.claims)
-    monkeypatch.setitem(installed, AWAY, [f"soliloquy.recipes.{request.param}"])
+    monkeypatch.setitem(installed, AWAY, [packages.package(request.param)])
     _forget()
     made = [labelled(conversation(), request.param) for _ in range(3)]
     for number, one in enumerate(made):

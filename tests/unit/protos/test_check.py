@@ -21,8 +21,11 @@ def check(released: Path, current: Path) -> subprocess.CompletedProcess[str]:
 @pytest.fixture
 def contract(tmp_path: Path) -> Path:
     shutil.copytree(PROTOS / "soliloquy", tmp_path / "soliloquy", ignore=shutil.ignore_patterns("*.py*"))
-    for labels in PROTOS.parent.glob("soliloquy/recipes/*/labels.proto"):
-        copy = tmp_path / labels.relative_to(PROTOS.parent)
+    for labels in [
+        *PROTOS.parent.glob("soliloquy/recipes/*/labels.proto"),
+        *PROTOS.parent.glob("papers/*/labels.proto"),
+    ]:
+        copy = tmp_path / "soliloquy" / "recipes" / labels.parent.name / labels.name
         copy.parent.mkdir(parents=True)
         shutil.copy(labels, copy)
     return tmp_path

@@ -8,14 +8,14 @@ from functools import cache
 import pytest
 
 from soliloquy.dataset.rows import rows
-from soliloquy.recipes.mathwell.commissions import commissioned
-from soliloquy.recipes.mathwell.figures.authored import AuthoredProblems
-from soliloquy.recipes.mathwell.recipe import RECIPE
 from soliloquy.v1.conversation_pb2 import Commission, Conversation
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, STATUS_OK, Execution, Job
+from soliloquy_papers.mathwell.commissions import commissioned
+from soliloquy_papers.mathwell.figures.authored import AuthoredProblems
+from soliloquy_papers.mathwell.recipe import RECIPE
 from soliloquy_services.model.engines.noise import noise_of
 from soliloquy_services.model.engines.scripted import ScriptedEngine
-from tests.unit.recipes.mathwell.writing import BANK, commissions, made
+from tests.unit.papers.mathwell.writing import BANK, commissions, made
 from tests.unit.scripted.growing import Desk
 
 COUNT = 300

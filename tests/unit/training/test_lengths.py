@@ -11,7 +11,7 @@ from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy_training.data import split
 from soliloquy_training.samples import Sample, samples
 from soliloquy_training.settings import TrainingSettings, read_settings
-from tests.unit.recipes.mathwell.writing import commissions, made
+from tests.unit.papers.mathwell.writing import commissions, made
 from tests.unit.scripted.dialling import dialled
 from tests.unit.scripted.growing import grown
 from tests.unit.scripted.scaffolding import scaffolded

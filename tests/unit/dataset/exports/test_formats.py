@@ -9,10 +9,10 @@ from soliloquy.dataset.exports import format as formats
 from soliloquy.dataset.exports.format import ExportOptions
 from soliloquy.dataset.exports.formats import openai, sharegpt
 from soliloquy.recipes import packages
-from soliloquy.recipes.mathdial.formats import mathdial
-from soliloquy.recipes.mathwell.formats import sgsm
-from soliloquy.recipes.soliloquy.formats import fastchat, soliloquies
 from soliloquy.runtime.extensions import Extensions
+from soliloquy_papers.mathdial.formats import mathdial
+from soliloquy_papers.mathwell.formats import sgsm
+from soliloquy_papers.soliloquy.formats import fastchat, soliloquies
 from tests.unit.dataset.small import small, told
 
 BARE = ExportOptions(leave_out=frozenset({"prompts"}))

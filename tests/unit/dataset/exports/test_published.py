@@ -15,7 +15,7 @@ from soliloquy.dataset.reading import Dataset
 from soliloquy.recipes.soliloquy.rules import check
 from soliloquy.v1.conversation_pb2 import Problem
 from tests.unit.dataset.small import told
-from tests.unit.recipes.mathdial.test_format import PLAIN as MATHDIAL
+from tests.unit.papers.mathdial.test_format import PLAIN as MATHDIAL
 
 CODE = "def solution():\n    # Add them.\n    return 2 + 2"
 

@@ -7,8 +7,8 @@ import pytest
 from soliloquy.recipes.answers import TutorMessage
 from soliloquy.recipes.mathdial.answers import ConfusionDescription, MoveChoice
 from soliloquy.recipes.mathdial.moves import INTENTS
-from soliloquy.recipes.mathwell.answers import WrittenProblem
 from soliloquy.runtime.answers import Unreadable
+from soliloquy_papers.mathwell.answers import WrittenProblem
 from tests.cases import each_case
 
 

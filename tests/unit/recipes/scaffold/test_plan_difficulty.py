@@ -8,8 +8,8 @@ from click.testing import CliRunner
 
 from soliloquy.cli.main import commands
 from soliloquy.problems.sifting.sampling import by_solve_rate, short_bins
-from soliloquy.recipes.scaffold.solve_rate import count_solved
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+from soliloquy_papers.scaffold.solve_rate import count_solved
 from tests.unit.recipes.conversations import problem
 
 

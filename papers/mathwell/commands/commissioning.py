@@ -1,0 +1,103 @@
+"""Options for commissioned word problems, and the run that has them written."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from soliloquy.cli.parameters import whole
+from soliloquy.cli.prompts_option import PROMPTS, chosen_prompts
+from soliloquy.cli.service_options import gathered
+from soliloquy.problems.commission_source import CommissionSource
+from soliloquy.problems.sources import problem_source
+from soliloquy.recipes.prompts import changed_texts
+from soliloquy.runs.plan import Plan
+from soliloquy.v1.conversation_pb2 import Commission
+from soliloquy_papers.mathwell.commissions import commissioned, describe, topic_refusal
+from soliloquy_papers.mathwell.criteria.operations import CALCULATIONS, OPERATIONS
+from soliloquy_papers.mathwell.prompting import topics as default_topics
+
+
+def _topics(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+    for topic in given:
+        if why := topic_refusal(topic):
+            raise click.BadParameter(f"{why}: use a topic such as dinosaurs, or --any-topic")
+    return given
+
+
+def _operations(_: click.Context, __: click.Parameter, given: str | None) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in (given or "").split(",") if name.strip())
+    for name in names:
+        if name not in OPERATIONS:
+            raise click.BadParameter(f"unknown operation {name!r}: use {', '.join(OPERATIONS)}")
+    if names and not set(names) & set(CALCULATIONS):
+        needed = ", ".join(CALCULATIONS)
+        raise click.BadParameter(f"{given!r} names no calculation: add one of {needed}")
+    return names
+
+
+_OPTIONS = (
+    click.option(
+        "--topic", "topics", multiple=True, callback=_topics, help="A topic of the problems; may be repeated."
+    ),
+    click.option("--any-topic", is_flag=True, help="Let the model choose the topic.  [default: topics children like]"),
+    click.option("--grade", type=whole(1, 8), help="The school year of the problems."),
+    click.option(
+        "--operations",
+        metavar="NAME,..",
+        callback=_operations,
+        help=f"Use only these operations: {', '.join(OPERATIONS)}.",
+    ),
+    click.option(
+        "--examples",
+        default="arithmetic",
+        show_default=True,
+        metavar="BANK|FILE",
+        help="Example problems for the model.",
+    ),
+    PROMPTS,
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Commissions:
+    source: CommissionSource
+    # A description for people.
+    about: str
+    # The bank or file of the example problems.
+    examples: str
+    # The folder of changed prompts.
+    prompts: Path | None
+
+    def plan(self, **settings: Any) -> Plan:
+        """Returns the plan of the run that has these commissions written; raises Failure."""
+        changed = chosen_prompts("mathwell", self.prompts, scripted=settings["models"].has_scripted)
+        settings |= {"problems": self.examples, "prompts": changed, "max_turns": 1, "latency": 0.0}
+        return Plan.of("mathwell", self.source, **settings)
+
+
+def _commissions(
+    topics: tuple[str, ...],
+    any_topic: bool,
+    grade: int | None,
+    operations: tuple[str, ...],
+    examples: str,
+    prompts: Path | None,
+) -> Commissions:
+    if topics and any_topic:
+        raise click.UsageError("--topic cannot be used with --any-topic")
+    changed = changed_texts("mathwell", prompts) if prompts else {}
+    source = CommissionSource(
+        examples=problem_source(examples),
+        topics=("",) if any_topic else topics or default_topics(changed),
+        grade=grade or 0,
+        operations=operations,
+        commissioned=commissioned,
+    )
+    about = describe(Commission(topic=", ".join(topics), grade=source.grade, operations=operations))
+    return Commissions(source=source, about=about, examples=examples, prompts=prompts)
+
+
+# Hands a command its `commissions`.
+commission_options = gathered("commissions", _commissions, _OPTIONS)

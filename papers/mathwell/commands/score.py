@@ -1,0 +1,141 @@
+"""`soliloquy problems score`."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+from itertools import repeat
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from soliloquy.cli.command import Command
+from soliloquy.cli.errors import writing_to
+from soliloquy.cli.options import AS_JSON, EXISTING_FILE, NEW_FILE
+from soliloquy.cli.tables import table
+from soliloquy.cli.terminal import echo, open_console
+from soliloquy.problems.files.reading.rows import RefusedRow
+from soliloquy.runtime.atomic_file import atomic_file
+from soliloquy.v1.conversation_pb2 import Opinion
+from soliloquy_papers.mathwell.commands.examine_options import Examination, examining_options
+from soliloquy_papers.mathwell.commands.labelled import tell, word_problems
+from soliloquy_papers.mathwell.commands.measuring import (
+    MEASURES,
+    MeasuringModels,
+    beside_published,
+    measuring_options,
+    repetition,
+    told_repetition,
+)
+from soliloquy_papers.mathwell.criteria.evidence import Evidence, opinions_by
+from soliloquy_papers.mathwell.criteria.operations import operations_by_people
+from soliloquy_papers.mathwell.criteria.verdicts import Criterion, Labelled, Scores, WordProblem
+from soliloquy_papers.mathwell.figures.problem_measures import ProblemMeasures
+from soliloquy_papers.mathwell.readability import dale_chall, flesch_kincaid, tokens
+
+if TYPE_CHECKING:
+    from soliloquy_papers.mathwell.criteria.classifiers import Classifiers
+
+_TOLD = {True: "yes", False: "no", None: "undecided"}
+
+
+@click.command(cls=Command)
+@click.argument("source", metavar="FILE", type=EXISTING_FILE)
+@click.option(
+    "--classifiers",
+    "learned",
+    metavar="FILE",
+    type=EXISTING_FILE,
+    help="Judges of `problems calibrate`, which weigh what the rules find.",
+)
+@measuring_options
+@click.option("--out", type=NEW_FILE, help="Write verdicts, reasons and measures to this JSONL file.")
+@AS_JSON
+@examining_options
+def score(
+    *,
+    source: Path,
+    learned: Path | None,
+    measuring: MeasuringModels,
+    out: Path | None,
+    as_json: bool,
+    examination: Examination,
+) -> None:
+    """Judge whether word problems are solvable, accurate and appropriate.
+
+    FILE is JSONL, CSV or Parquet with question, solution, answer and topic; rows without a question are reported and
+    left out. A criterion is met if at least one judge says yes and none says no. The code of a problem is followed step
+    by step and does not run. Also measures the problems in the terms of MATHWELL's tables.
+    """
+    from soliloquy_papers.mathwell.criteria.classifiers import load
+    from soliloquy_papers.mathwell.criteria.scoring import score as scored
+
+    counts: Counter[tuple[Criterion, bool | None]] = Counter()
+    found: Iterable[Evidence | None] = repeat(None)
+    kept = refused = 0
+    written: list[tuple[str, str]] = []
+    measured = ProblemMeasures()
+
+    def refuse(row: RefusedRow) -> None:
+        nonlocal refused
+        refused += 1
+        tell(row)
+
+    with writing_to(out or "standard output"):
+        classifiers = load(learned) if learned else None
+        with atomic_file(out) if out else nullcontext() as file:
+            rows: Iterable[Labelled] = word_problems(source, refuse)
+            if examination.wanted:
+                rows = list(rows)
+                found = examination.of([row.problem for row in rows], quiet=as_json)
+            for (problem, *_), evidence in zip(rows, found, strict=False):
+                scores = scored(problem, list(_others(problem, classifiers, evidence)))
+                kept += scores.meets_all
+                written.append((problem.question, problem.code))
+                measured.add(problem.question, problem.code)
+                counts.update((criterion, scores.meets(criterion)) for criterion in Criterion)
+                if file:
+                    file.write(_line(problem, scores, evidence))
+    measures = {
+        **measured.as_json(),
+        **measuring.measures(measured.sample),
+        **repetition(written),
+    }
+    if as_json:
+        by_criterion = {one.value: {told: counts[one, meets] for meets, told in _TOLD.items()} for one in Criterion}
+        told = {"problems": len(written), "refused": refused, "meet_all": kept, **by_criterion, "measures": measures}
+        echo(json.dumps(told))
+        return
+    console = open_console()
+    made = table("criterion", *_TOLD.values())
+    for one in Criterion:
+        made.add_row(one.value, *(str(counts[one, meets]) for meets in _TOLD))
+    console.print(made)
+    left_out = f"; rows refused: {refused}" if refused else ""
+    echo(f"{kept} of {len(written)} problems meet all criteria{left_out}")
+    echo(told_repetition(source.name, measures))
+    console.print(beside_published({"here": measures}, MEASURES))
+
+
+def _others(problem: WordProblem, classifiers: "Classifiers | None", evidence: Evidence | None) -> Iterator[Opinion]:
+    """Yields the opinions of judges besides the rules; classifiers that learned from evidence weigh it."""
+    if classifiers:
+        yield from classifiers.opinions(problem, evidence)
+    if evidence and not (classifiers and classifiers.weighs_evidence):
+        yield from opinions_by(evidence, problem.answer)
+
+
+def _line(problem: WordProblem, scores: Scores, evidence: Evidence | None) -> bytes:
+    row = {
+        "question": problem.question,
+        **{one.value: scores.meets(one) for one in Criterion},
+        "meets_all": scores.meets_all,
+        "objections": scores.objections,
+        "reading_grade": flesch_kincaid(problem.question),
+        "dale_chall": dale_chall(problem.question),
+        "tokens": tokens(problem.question),
+        "operations": operations_by_people(problem.code, problem.question),
+        **({"evidence": evidence.as_json()} if evidence else {}),
+    }
+    return json.dumps(row, ensure_ascii=False).encode() + b"\n"

@@ -1,0 +1,35 @@
+"""Whether a question names its topic, and whether the topic carries what is counted and asked for."""
+
+import re
+
+from soliloquy.runtime.beside import table_beside
+from soliloquy.truth.numbers import numbers_in
+from soliloquy_papers.mathwell.criteria.question import parse_question
+from soliloquy_papers.mathwell.criteria.words import WORD, singular, stems
+
+_SMALL = frozenset(["a", "an", "the", "of", "and", "in", "on", "for", "with", "about", "to", "at"])
+_ASIDE = re.compile(rf"\b(?:{'|'.join(table_beside(__file__, 'topic.toml')['aside'])})\b", re.IGNORECASE)
+
+
+def names_topic(question: str, topic: str) -> bool | None:
+    """Whether the question contains a word of the topic; None if there is no topic."""
+    wanted = _words_of(topic)
+    return bool(wanted & stems(question)) if wanted else None
+
+
+def carries_topic(question: str, topic: str) -> bool:
+    """Whether the topic is named where something is counted or asked for, or sets the scene for it.
+
+    A sentence such as "Tom likes penguins" mentions a topic, and sets no scene.
+    """
+    wanted = _words_of(topic)
+    if not wanted:
+        return True
+    sentences = parse_question(question).sentences
+    naming = [wanted & stems(sentence) and not _ASIDE.search(sentence) for sentence in sentences]
+    telling = [bool(numbers_in(sentence)) or "?" in sentence for sentence in sentences]
+    return any(names and any(telling[place:]) for place, names in enumerate(naming))
+
+
+def _words_of(topic: str) -> frozenset[str]:
+    return frozenset(singular(word) for word in WORD.findall(topic)) - _SMALL

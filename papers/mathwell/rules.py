@@ -1,0 +1,52 @@
+"""The rules that a written problem must satisfy. A fault names the rule and the evidence."""
+
+from collections.abc import Iterator
+
+from soliloquy.recipes.check_report import CheckedConversation
+from soliloquy.runtime.values import shown, status_name
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem
+from soliloquy.v1.sandbox_pb2 import Status
+from soliloquy_papers.mathwell.commissions import POLICY, allowed_operations, authorship_of, join_names
+from soliloquy_papers.mathwell.composer import number_of, returned_value
+from soliloquy_papers.mathwell.criteria.topic import carries_topic
+from soliloquy_papers.mathwell.judging import is_copy, recorded_scores
+
+
+def judged(conversation: Conversation) -> CheckedConversation:
+    """Returns the faults of a problem; it has no messages to check."""
+    if conversation.ending == Ending.ENDING_UNSPECIFIED and not conversation.turns:
+        # An imported problem: nobody has run or judged it here.
+        return CheckedConversation(turns=(), faults=[])
+    if conversation.ending != Ending.ENDING_WRITTEN:
+        reason = conversation.ending_reason or f"not finished: {Ending.Name(conversation.ending)}"
+        return CheckedConversation(turns=(), faults=[reason])
+    unusable = _unusable(conversation)
+    return CheckedConversation(turns=(), faults=[unusable] if unusable else list(_objections(conversation.problem)))
+
+
+def _unusable(conversation: Conversation) -> str:
+    """Returns the reason that there is no answer; empty if there is one."""
+    execution = conversation.turns[-1].calculation.attempts[-1].execution
+    if execution.status != Status.STATUS_OK:
+        return f"not executable: {execution.error or status_name(execution)}"
+    value = returned_value(conversation)
+    if value is not None and number_of(value) is not None:
+        return ""
+    printed = f", and printed {execution.stdout.strip()[:40]!r}" if execution.stdout.strip() else ""
+    return f"no number: solution() returned {shown(value)[:60] if value else 'nothing'}{printed}"
+
+
+def _objections(problem: Problem) -> Iterator[str]:
+    scores = recorded_scores(problem)
+    yield from scores.objections
+    authorship = authorship_of(problem)
+    commission, measures = authorship.commission, authorship.measures
+    if not carries_topic(problem.question, commission.topic):
+        found = "only mentions" if scores.topic_named else "does not name"
+        yield f"off topic: the question {found} {commission.topic!r}"
+    allowed = allowed_operations(commission)
+    if allowed and (others := [name for name in measures.operations if name not in allowed]):
+        yield f"other operations: it takes {join_names(others)}; asked for: {join_names(allowed)}"
+    share = POLICY["examples"]["same_words"]
+    if any(is_copy(problem.question, example, share) for example in commission.examples):
+        yield "copied: it is one of the examples once more"

@@ -1,0 +1,98 @@
+"""`soliloquy problems rate`."""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from soliloquy.cli.attended import attended_results
+from soliloquy.cli.command import Command
+from soliloquy.cli.errors import writing_to
+from soliloquy.cli.model_options import model_options
+from soliloquy.cli.options import AS_JSON, ATTEMPTS, IN_FLIGHT, PROBLEM_FILE_OUT, SEED, WAIT, count_option
+from soliloquy.cli.terminal import echo
+from soliloquy.problems.files.problem_file import read_problems
+from soliloquy.problems.sifting.policy import SOLVE_RATE
+from soliloquy.problems.sifting.problem_lines import problem_lines
+from soliloquy.problems.sifting.sampling import bin_name, bin_of
+from soliloquy.runs.model import ModelSettings, scripted_model
+from soliloquy.runtime.atomic_file import atomic_file
+from soliloquy.runtime.model.checking import require_endpoints
+from soliloquy.runtime.model.opening import open_models
+from soliloquy.runtime.model.settings import Models
+from soliloquy.v1.conversation_pb2 import Problem
+from soliloquy_papers.scaffold.solve_rate import count_solved
+
+
+@click.command(cls=Command)
+@click.argument("source", metavar="FILE", type=click.Path(path_type=Path))
+@PROBLEM_FILE_OUT
+@count_option("--tries", 10, "Attempts at each problem.", most=ATTEMPTS)
+@SEED
+@count_option("--in-flight", 16, "Problems to solve at once.", most=IN_FLIGHT)
+@AS_JSON
+@model_options
+@WAIT
+def rate(
+    *,
+    source: Path,
+    out: Path,
+    tries: int,
+    seed: int,
+    in_flight: int,
+    as_json: bool,
+    models: Models,
+    model_cache: Path | None,
+    wait: bool,
+) -> None:
+    """Measure how often a student model solves each problem of a file.
+
+    Writes the same rows with the share of correct answers under `extra.solve_rate`, for `problems split
+    --by-solve-rate`. The model of the role student solves the problems. Problems without a numeric answer get no rate.
+    """
+    with writing_to(out):
+        problems = read_problems(source)
+        rating = _rates(problems, models, model_cache, str(source), tries, seed, in_flight, wait=wait, quiet=as_json)
+        rates = asyncio.run(rating)
+        with atomic_file(out) as file:
+            for line in problem_lines(source):
+                row = dict(line.row)
+                if line.question in rates:
+                    row["extra"] = {**line.extra, "solve_rate": rates[line.question]}
+                file.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+    counts = Counter(bin_of(each) for each in rates.values())
+    bins = {bin_name(number): counts[number] for number in range(round(1 / SOLVE_RATE.bin))}
+    if as_json:
+        echo(json.dumps({"problems": len(problems), "rated": len(rates), "tries": tries, "bins": bins}))
+    else:
+        filled = ", ".join(f"{name} {count}" for name, count in bins.items())
+        echo(f"{len(rates)} of {len(problems)} problems rated in {out}; by solve rate: {filled}")
+
+
+async def _rates(
+    problems: Sequence[Problem],
+    models: Models,
+    cache: Path | None,
+    source: str,
+    tries: int,
+    seed: int,
+    in_flight: int,
+    *,
+    wait: bool,
+    quiet: bool,
+) -> dict[str, float]:
+    """Returns the solve rates by question."""
+    with_answer = [problem for problem in problems if problem.HasField("answer")]
+    await require_endpoints(models, cache)
+    room = asyncio.Semaphore(in_flight)
+    async with open_models(models, lambda: scripted_model(ModelSettings(problems=[source])), cache) as model:
+
+        async def rated(problem: Problem) -> tuple[str, float]:
+            async with room:
+                return problem.question, await count_solved(problem, model, tries=tries, seed=seed) / tries
+
+        work = [rated(problem) for problem in with_answer]
+        return dict(await attended_results(work, model, unit="problems", wait=wait, quiet=quiet))
