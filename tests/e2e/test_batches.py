@@ -4,8 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.e2e.batches import (
     BATCH_FAULTS,
     DIALECT_OF,
@@ -27,7 +25,6 @@ KILLS = 3
 
 
 # Kills and budgets meet each form once: `tests/unit/runtime/model/test_batches.py` has every fault in both.
-@pytest.mark.timeout(300)
 def test_a_run_by_batch_that_is_killed_again_and_again_is_that_of_single_requests_and_pays_once(tmp_path: Path) -> None:
     form = "files"
     dialect = f"--dialect={DIALECT_OF[form]}"
@@ -42,7 +39,6 @@ def test_a_run_by_batch_that_is_killed_again_and_again_is_that_of_single_request
     assert dataset(tmp_path / "out") == dataset(tmp_path / "online")
 
 
-@pytest.mark.timeout(300)
 def test_a_run_out_of_budget_takes_in_its_batches_and_a_higher_one_pays_for_none_of_them_again(tmp_path: Path) -> None:
     budget, form = 12_000, "messages"
     with fake(f"--dialect={DIALECT_OF[form]}", "--batch-latency", "400ms") as url:

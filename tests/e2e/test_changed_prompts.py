@@ -126,7 +126,7 @@ def test_an_edit_while_a_run_goes_on_does_not_reach_a_worker_that_is_started_aga
     (edited / "student.txt").unlink()
     for pid in worker_pids(process.pid):
         kill(pid)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
     assert stored(out) == stored(whole)
 

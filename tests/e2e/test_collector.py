@@ -2,14 +2,11 @@
 
 from pathlib import Path
 
-import pytest
-
 from tests.e2e.collectors import harmed
 
 KILLS = 3
 
 
-@pytest.mark.timeout(300)
 async def test_a_killed_collector_loses_nothing_and_keeps_nothing_twice(tmp_path: Path) -> None:
     harm = await harmed(tmp_path, kills=KILLS, seed=1)
     assert sorted(harm.kept) == sorted(harm.published)

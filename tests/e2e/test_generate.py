@@ -101,7 +101,7 @@ def test_an_interrupted_run_stops_cleanly_and_goes_on(reference: Path, tmp_path:
     process = start(paced(out))
     wait_for_frames(out, 3, process)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=120)
     assert process.returncode == 130
     assert "the same command goes on from here" in errors
     assert 3 <= journal_frames(out) < 12

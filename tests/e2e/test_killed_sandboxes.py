@@ -12,7 +12,6 @@ FEWEST_KILLS = 5
 
 
 @needs_runsc
-@pytest.mark.timeout(300)
 def test_a_run_whose_sandboxes_are_killed_again_and_again_ends_with_the_same_bytes(
     reference: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

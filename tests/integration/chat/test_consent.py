@@ -16,7 +16,8 @@ from soliloquy.recipes.recipe import find
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from tests.integration.chat.support import answers, room
 from tests.integration.executor.support import needs_runsc
-from tests.integration.transport.support import idle, serving, until
+from tests.integration.transport.support import idle, serving
+from tests.waiting import until
 
 pytestmark = [needs_runsc, pytest.mark.asyncio(loop_scope="session")]
 

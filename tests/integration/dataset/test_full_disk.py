@@ -25,9 +25,10 @@ from soliloquy.dataset.tally import Tally
 from soliloquy.dataset.verify import findings
 from soliloquy.runtime.retry import CannotServe
 from soliloquy.v1.events_pb2 import ConversationFinished
-from tests.unit.collector.collecting import numbered, ordinals_in, until
+from tests.unit.collector.collecting import numbered, ordinals_in
 from tests.unit.dataset.small import dataset, small
 from tests.unit.runtime.deliveries import delivered
+from tests.waiting import until
 
 RUN = numbered(0).run
 # More than the small disk holds.

@@ -9,7 +9,8 @@ from services.collector.live_datasets import LiveDatasets
 from services.collector.settings import LiveSettings
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
-from tests.unit.collector.collecting import numbered, ordinals_in, until
+from tests.unit.collector.collecting import numbered, ordinals_in
+from tests.waiting import until
 
 RUN = numbered(0).run
 

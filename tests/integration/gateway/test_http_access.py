@@ -14,8 +14,8 @@ from services.gateway.access.rate import REFUSAL_SECONDS, RateLimit
 from services.gateway.access.tokens import ROLE_OF
 from services.gateway.http.application import HEADERS
 from tests.integration.gateway.site import OPERATOR, READER, START, Site, connected, guarded, head, site
-from tests.integration.transport.support import until
 from tests.unit.gateway.tokens import entry, written
+from tests.waiting import until
 
 JSON = {"content-type": "application/json"}
 STRANGE = {"authorization": "Bearer guess"}

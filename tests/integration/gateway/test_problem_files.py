@@ -18,7 +18,8 @@ from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.gateway_pb2 import ResumeRunRequest, RunForecast, StartRunRequest
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
 from tests.integration.gateway.support import Collecting, growing, status_of
-from tests.integration.transport.support import Connect, until
+from tests.integration.transport.support import Connect
+from tests.waiting import until
 
 ROWS = [{"question": f"What is {number} + 3?", "solution": f"{number} + 3 = {number + 3}"} for number in range(3)]
 

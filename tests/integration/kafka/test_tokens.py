@@ -16,8 +16,6 @@ from tests.kafka.cluster import KafkaCluster
 from tests.kafka.fixtures import started
 from tests.kafka.tokens import TokenAuthority, TokenServer
 
-pytestmark = pytest.mark.timeout(240)
-
 LIFE_SECONDS = 4.0
 
 

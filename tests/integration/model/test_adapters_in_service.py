@@ -22,7 +22,6 @@ pytestmark = [
         not (find_spec("ray") and find_spec("torch")) and os.environ.get("CI") != "true",
         reason="Ray Serve or torch is missing: pip install 'soliloquy[serve]'",
     ),
-    pytest.mark.timeout(300),
 ]
 
 

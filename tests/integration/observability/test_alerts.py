@@ -6,8 +6,6 @@ import uuid
 from contextlib import ExitStack
 from pathlib import Path
 
-import pytest
-
 from services.curriculum.handler import attempt_at
 from soliloquy.problems.sources import problem_source
 from soliloquy.runtime.events import first_event
@@ -35,7 +33,6 @@ async def bury(settings: KafkaSettings) -> None:
         await transport.publish([dead(event, RuntimeError("nobody was there"))])
 
 
-@pytest.mark.timeout(300)
 def test_a_dead_letter_and_a_killed_service_are_told_until_they_are_mended(kafka: str, tmp_path: Path) -> None:
     settings = KafkaSettings(bootstrap=kafka, prefix=f"alerts-{uuid.uuid4().hex[:8]}.")
     asyncio.run(apply(settings, replication=1))

@@ -13,10 +13,10 @@ from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.opening import open_transport
 from soliloquy.v1.conversation_pb2 import Conversation
 from tests.integration.transport.kafka import PARTITIONS, fresh_address, settings
-from tests.integration.transport.support import until
 from tests.kafka.fixtures import kafka as kafka
 from tests.unit.training.growing import conversations
 from tests.unit.training.test_freeze import files, finish
+from tests.waiting import until
 from training.continuous.sources import SourceSpan, TopicSource
 from training.freeze import FINISHED, freeze_topic, recorded_offsets
 

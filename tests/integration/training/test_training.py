@@ -77,7 +77,7 @@ def test_a_training_that_ends_at_any_step_goes_on_to_the_very_same_end(
     assert adapter(cut.folder) == adapter(whole)
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 def test_a_training_goes_on_after_kill_9_to_the_very_same_end(whole: Path, job: Make) -> None:
     from training.train import train
 
