@@ -2,7 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.collectors import harmed
+
+pytestmark = pytest.mark.thorough
 
 KILLS = 3
 

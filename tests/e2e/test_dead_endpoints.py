@@ -161,6 +161,7 @@ def test_whoever_waits_gets_the_answers_of_an_endpoint_that_comes_back(
     assert (verifying.returncode, json.loads(told)["checked"]) == (0, 1)
 
 
+@pytest.mark.thorough
 def test_a_server_that_accepts_calls_and_answers_nothing_stops_a_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,6 +191,7 @@ def test_an_installation_does_not_start_with_a_model_that_its_endpoint_denies(tm
     assert not (tmp_path / "data").exists()
 
 
+@pytest.mark.thorough
 def test_an_installation_survives_an_endpoint_that_refuses_and_goes_on_when_it_answers(tmp_path: Path) -> None:
     with ExitStack() as opened, ExitStack() as refusing:
         url = refusing.enter_context(answering(402, REFUSED))

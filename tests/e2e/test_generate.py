@@ -115,6 +115,7 @@ def test_a_finished_run_is_extended_to_the_dataset_of_one_long_run(
     extend(tmp_path / "out", given_up[0], **GIVING_UP)
 
 
+@pytest.mark.thorough
 def test_an_enriched_run_is_extended_to_the_dataset_of_one_long_run(tmp_path: Path) -> None:
     options = {"conversations": 12, "enrich": True}
     grown(tmp_path / "long", **options)
@@ -131,6 +132,7 @@ def extend(out: Path, long: Path, **options: Any) -> None:
     assert set(timings(out)) == set(timings(long))
 
 
+@pytest.mark.thorough
 def test_a_run_that_is_killed_while_it_is_extended_keeps_what_it_had_and_goes_on(
     reference: Path, tmp_path: Path
 ) -> None:
@@ -146,6 +148,7 @@ def test_a_run_that_is_killed_while_it_is_extended_keeps_what_it_had_and_goes_on
     wait_for_end(workers)
 
 
+@pytest.mark.thorough
 def test_an_unfinished_run_can_be_extended_too(reference: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     process = start(command(out, conversations=8, latency="50ms", in_flight=6))

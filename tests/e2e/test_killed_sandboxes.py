@@ -7,6 +7,8 @@ import pytest
 from tests.e2e.runs import command, dataset, journal_frames, killed_at_end, wait_for_frames
 from tests.integration.executor.support import kill_all, needs_runsc, runsc_pids
 
+pytestmark = pytest.mark.thorough
+
 CONVERSATIONS = 12
 FEWEST_KILLS = 5
 

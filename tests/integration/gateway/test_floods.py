@@ -13,6 +13,8 @@ from tests.integration.gateway.floods import FLOODS, flooded, list_over_grpc, li
 from tests.integration.gateway.site import guarded, site
 from tests.waiting import until
 
+pytestmark = pytest.mark.thorough
+
 FLOOD = 150
 LIMITS = ConnectionLimits(total=400, grpc=300, strangers=100)
 MOST_SECONDS = 60.0

@@ -25,6 +25,8 @@ from tests.kafka.commands import running
 from tests.kafka.fixtures import started
 from tests.unit.chart.objects import RETRAINED, TRAINED, kinds, objects
 
+pytestmark = pytest.mark.thorough
+
 PREFIX = "lab."
 PROGRAMS = sorted(programs())
 ANY_PORT = ("--http", "127.0.0.1:0")

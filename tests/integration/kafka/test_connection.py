@@ -17,6 +17,8 @@ from tests.kafka.certificates import Authority
 from tests.kafka.cluster import KafkaCluster
 from tests.kafka.fixtures import started
 
+pytestmark = pytest.mark.thorough
+
 MECHANISMS: tuple[Mechanism, ...] = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
 

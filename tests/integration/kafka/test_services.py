@@ -9,6 +9,8 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+import pytest
+
 from services.curriculum.handler import attempt_at
 from soliloquy.client import Sandbox
 from soliloquy.problems.sources import problem_source
@@ -63,6 +65,7 @@ async def test_every_service_becomes_ready_and_ends_with_status_0(topics: KafkaS
             assert await command.terminated() == (0, [])
 
 
+@pytest.mark.thorough
 async def test_a_service_without_its_broker_is_not_ready_says_why_and_can_be_ended(tmp_path: Path) -> None:
     grace = 1.0
     with started(KafkaCluster(tmp_path)) as cluster:

@@ -242,6 +242,7 @@ async def test_the_end_answers_what_is_under_way_and_leaves_nothing_behind(servi
     assert [line for line in service.complaints if not line.startswith("(raylet) A worker died")] == []
 
 
+@pytest.mark.thorough
 async def test_without_replicas_the_first_call_starts_one() -> None:
     addresses = [f"127.0.0.1:{port}" for port in free_ports(2)]
     command = [SOLILOQUY, "model", "serve", "--engine", "scripted", "--replicas", "0"]

@@ -15,6 +15,7 @@ from tests.models import needs_torch
 from tests.traces.collector import Collector, Span
 
 pytestmark = [
+    pytest.mark.thorough,
     needs_torch,
     # Ray and the weights start first.
     pytest.mark.timeout(900),

@@ -6,6 +6,8 @@ import uuid
 from contextlib import ExitStack
 from pathlib import Path
 
+import pytest
+
 from services.curriculum.handler import attempt_at
 from soliloquy.problems.sources import problem_source
 from soliloquy.runtime.events import first_event
@@ -19,6 +21,8 @@ from tests.chaos.kafka.installation import free_ports
 from tests.e2e.runs import SOLILOQUY, said
 from tests.observability.alerting import watching
 from tests.observability.serving import reach, serving
+
+pytestmark = pytest.mark.thorough
 
 # An hour of the rules passes in a minute.
 HASTE = 60

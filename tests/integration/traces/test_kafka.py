@@ -18,7 +18,7 @@ from tests.traces.collector import Collector, Span, collecting
 from tests.traces.trees import gaps, orphans, root, trace_of
 from tests.waiting import until
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(900)]
 
 END_SECONDS = 150.0
 LAST = "curriculum conversation.collected"
