@@ -90,9 +90,9 @@ class RetryBudget:
         is_transient = code in _TRANSIENT or error.details() == _CUT_OFF
         if not is_transient or pause >= self.seconds_left:
             # A try that ran out of time does not say why; the one before it does.
-            if code is grpc.StatusCode.DEADLINE_EXCEEDED and self._last_error:
-                error, code = self._last_error, self._last_error.code()
-            details = error.details() or ""
+            if code is grpc.StatusCode.DEADLINE_EXCEEDED:
+                error = self._last_error or error
+            code, details = error.code(), error.details() or ""
             advice = ": start it, or name the address where it runs" if "refused" in details else ""
             reason = f"{_CONNECTING.sub('', details)} ({code.name}){advice or handshake_advice(details, self._tls)}"
             raise self.unavailable(reason) from error

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from soliloquy.runtime.model.costs import KINDS
-from tests.e2e.budgets import CONVERSATIONS, tried
 from tests.e2e.hosted import fake, invoice, priced
 from tests.e2e.runs import (
     command,
@@ -144,11 +143,3 @@ def test_a_run_out_of_budget_does_not_wait_for_the_answers_to_a_killed_worker(tm
         grown(tmp_path / "out", budget="900USD", model_settings=str(settings))
         lines = invoice(url)
     assert_equal_to_the_last_token(lines, spent(tmp_path / "out"))
-
-
-@pytest.mark.thorough
-def test_a_budget_is_kept_wherever_it_ends_and_whoever_is_killed_before(tmp_path: Path) -> None:
-    with fake("--latency", "10ms") as url:
-        continued = tried(tmp_path / "out", url, priced(tmp_path, url), seed=1)
-        grown(tmp_path / "whole", conversations=CONVERSATIONS, model_settings=priced(tmp_path, url))
-    assert continued == dataset(tmp_path / "whole")

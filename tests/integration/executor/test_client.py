@@ -5,7 +5,6 @@ import math
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import grpc
 import pytest
@@ -22,9 +21,6 @@ from tests.integration.executor.support import (
     started,
     until_in_a_sandbox,
 )
-
-if TYPE_CHECKING:
-    pass
 
 pytestmark = [needs_runsc, pytest.mark.asyncio(loop_scope="session")]
 

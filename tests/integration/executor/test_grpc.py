@@ -5,7 +5,7 @@ import logging
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import grpc
 import pytest
@@ -43,9 +43,6 @@ from tests.integration.executor.support import (
 from tests.traces.collector import PATH, collecting
 from tests.traces.trees import trace_of
 from tests.waiting import until
-
-if TYPE_CHECKING:
-    pass
 
 pytestmark = [needs_runsc, pytest.mark.asyncio(loop_scope="session")]
 
