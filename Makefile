@@ -12,7 +12,7 @@ SERVER_LOCK = $(subst pyproject.toml,tests/servers/$(1).in,$(RESOLVE:--universal
 # Tests wait a lot, so three processes keep two cores busy. tests/conftest.py groups the tests of one process.
 SHARED := --dist loadscope --no-loadscope-reorder
 # Timing-sensitive suites run with at most one other process: the sandboxes in one, Ray in the other.
-ALONE := $(patsubst %,tests/integration/model/test_%.py,serve whole_loop adapters_in_service) \
+ALONE := tests/integration/model/test_serve.py \
 	$(patsubst %,tests/integration/executor/test_%.py,containment hostile_jobs inside jobs lanes pool)
 
 # uv takes seconds where pip takes a minute; pip steps in where only pip knows the machine's index.
@@ -22,7 +22,7 @@ install = $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes 
 # The tests that tell most in half a minute.
 FAST := $(addprefix tests/unit/,test_size.py test_structure.py runtime truth) $(wildcard tests/unit/recipes/test_*.py)
 
-.PHONY: help demo check test lint protos kafka observe faults faults-long attack bench dashboards docs pictures images images-check release bundle compose-check chart-cluster chart-node installation servers lock clean
+.PHONY: help demo check test thorough lint protos kafka observe faults faults-long attack bench dashboards docs pictures images images-check release bundle compose-check chart-cluster chart-node installation servers lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -36,10 +36,13 @@ check: lint ## Check what breaks most often in a minute: style, types, contract,
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 $(SHARED) $(FAST)
 	@sh tests/javascript.sh test
 
-test: .venv/serve .venv/runsc .venv/kafka .venv/chromium .venv/prometheus .venv/chart ## Run all tests, set-up included (20 minutes)
+test: .venv/serve .venv/runsc .venv/kafka .venv/chromium .venv/prometheus .venv/chart ## Run the tests of all promises, set-up included (20 minutes)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 $(SHARED) $(ALONE:%=--ignore %)
 	$(BIN)/python -m pytest -n 2 $(SHARED) $(ALONE)
 	@sh tests/javascript.sh test
+
+thorough: .venv/serve .venv/runsc .venv/kafka .venv/prometheus .venv/chart ## Run the tests marked so: kills, storms, guarded brokers, whole loops on weights (20 minutes)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m thorough -n 2 $(SHARED)
 
 lint: .venv/dev ## Check style, types and the protobuf contract
 	$(BIN)/ruff check .

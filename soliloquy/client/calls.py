@@ -78,6 +78,7 @@ class RetryBudget:
     def reset(self) -> None:
         self._until = time.monotonic() + self._seconds
         self._pause = _PAUSE_SECONDS
+        self._last_error: grpc.aio.AioRpcError | None = None
 
     async def wait(self, error: grpc.aio.AioRpcError) -> None:
         """Returns when the call may be retried; raises JobRefused or ServiceUnavailable if a retry cannot help."""
@@ -88,10 +89,14 @@ class RetryBudget:
         pause = max(seconds, self._pause * random.uniform(0.5, 1.0))
         is_transient = code in _TRANSIENT or error.details() == _CUT_OFF
         if not is_transient or pause >= self.seconds_left:
-            details = error.details() or ""
+            # A try that ran out of time does not say why; the one before it does.
+            if code is grpc.StatusCode.DEADLINE_EXCEEDED:
+                error = self._last_error or error
+            code, details = error.code(), error.details() or ""
             advice = ": start it, or name the address where it runs" if "refused" in details else ""
             reason = f"{_CONNECTING.sub('', details)} ({code.name}){advice or handshake_advice(details, self._tls)}"
             raise self.unavailable(reason) from error
+        self._last_error = error
         await asyncio.sleep(pause)
         self._pause = min(_PAUSE_CAP_SECONDS, 2 * self._pause)
 

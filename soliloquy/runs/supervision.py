@@ -26,8 +26,8 @@ DEATHS_IN_A_ROW = 5
 # The pause before the second restart in a row; it doubles with each further one.
 PAUSE_SECONDS = 0.5
 PAUSE_CAP_SECONDS = 30.0
-# Added to the grace period of a process before it is killed.
-LEAVE_SECONDS = 2.0
+# Added to the grace period of a process before it is killed: on a busy machine it needs some to close.
+LEAVE_SECONDS = 10.0
 # The longest line of a log.
 MOST_BYTES = 65_536
 

@@ -63,7 +63,6 @@ def _first_on_the_machine() -> Iterator[None]:
         group.write_text("0", "ascii")
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("files", DESCRIPTORS)
 @pytest.mark.parametrize("kind", CONNECTIONS)
 async def test_an_operator_is_served_beside_a_flood(

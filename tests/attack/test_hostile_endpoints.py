@@ -46,7 +46,6 @@ def endpoint(kind: str, folder: Path) -> Iterator[str]:
             process.stdin.close()
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_hostile_endpoint_ends_a_run_with_one_line(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, figures: list[tuple[str, ...]]

@@ -39,7 +39,6 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return dataset(out)
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("lie", LIES)
 def test_a_store_that_lies_loses_doubles_and_changes_nothing(

@@ -4,8 +4,6 @@ import os
 import signal
 from pathlib import Path
 
-import pytest
-
 from soliloquy.client import Dataset, Runs, state_of
 from tests.e2e.consoles import OPERATOR, site
 
@@ -13,7 +11,6 @@ CONVERSATIONS = 60
 KILLED_AT = (10, 25, 40)
 
 
-@pytest.mark.timeout(300)
 def test_a_gateway_that_is_killed_loses_no_run_no_conversation_and_no_watcher(tmp_path: Path) -> None:
     counts, killed = [], 0
     with site(tmp_path, "--latency", "50ms") as at:

@@ -9,7 +9,6 @@ from tests.e2e.runs import measured
 PIPELINE = [sys.executable, "-m", "benchmarks", "pipeline", "--conversations", "6", "--in-flight", "6"]
 
 
-@pytest.mark.timeout(300)
 def test_the_loop_is_held_against_the_limit_that_its_model_sets() -> None:
     loop = measured(PIPELINE)["embedded"]
     for latency in ("even", "uneven"):

@@ -59,7 +59,7 @@ def site(folder: Path, *options: str) -> Iterator[Site]:
         yield Site(process=process, address=f"http://{address}")
     finally:
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=60)
+        process.communicate(timeout=120)
 
 
 def _entry(name: str, role: str, token: str) -> str:

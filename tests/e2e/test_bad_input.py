@@ -135,6 +135,7 @@ def test_a_damaged_journal_is_named_and_left_alone(unfinished: Path) -> None:
     assert journal.read_bytes() == damaged + damaged
 
 
+@pytest.mark.thorough
 def test_a_log_locked_by_another_program_is_named(unfinished: Path) -> None:
     with sqlite3.connect(unfinished / ".run" / "log.sqlite", isolation_level=None) as other:
         other.execute("BEGIN EXCLUSIVE")
@@ -152,6 +153,7 @@ def test_two_runs_cannot_grow_one_folder(tmp_path: Path) -> None:
     assert first.returncode == 0
 
 
+@pytest.mark.thorough
 def test_a_full_disk_stops_the_run_and_room_lets_it_go_on(reference: Path, tmp_path: Path) -> None:
     """A small file system of its own is the disk that fills."""
     disk = tmp_path / "disk"

@@ -27,7 +27,7 @@ KILLS = 3
 
 
 # Kills and budgets meet each form once: `tests/unit/runtime/model/test_batches.py` has every fault in both.
-@pytest.mark.timeout(300)
+@pytest.mark.thorough
 def test_a_run_by_batch_that_is_killed_again_and_again_is_that_of_single_requests_and_pays_once(tmp_path: Path) -> None:
     form = "files"
     dialect = f"--dialect={DIALECT_OF[form]}"
@@ -42,7 +42,7 @@ def test_a_run_by_batch_that_is_killed_again_and_again_is_that_of_single_request
     assert dataset(tmp_path / "out") == dataset(tmp_path / "online")
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.thorough
 def test_a_run_out_of_budget_takes_in_its_batches_and_a_higher_one_pays_for_none_of_them_again(tmp_path: Path) -> None:
     budget, form = 12_000, "messages"
     with fake(f"--dialect={DIALECT_OF[form]}", "--batch-latency", "400ms") as url:
@@ -64,6 +64,7 @@ def test_a_run_out_of_budget_takes_in_its_batches_and_a_higher_one_pays_for_none
     assert dataset(tmp_path / "out") == dataset(tmp_path / "whole")
 
 
+@pytest.mark.thorough
 def test_a_run_exports_what_waits_in_batches_for_top_and_dashboards(tmp_path: Path) -> None:
     address = f"127.0.0.1:{free_port()}"
     with fake("--batch-latency", "300ms") as url:

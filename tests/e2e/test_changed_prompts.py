@@ -101,6 +101,7 @@ def test_the_dataset_holds_every_prompt_of_the_run_and_verify_misses_one(whole: 
     assert said([SOLILOQUY, "verify", str(whole)]).returncode == 0
 
 
+@pytest.mark.thorough
 def test_a_killed_run_goes_on_with_the_same_prompts_and_no_others(whole: Path, prompts: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     process = start(paced(out, prompts=str(prompts), workers=2))
@@ -118,6 +119,7 @@ def test_a_killed_run_goes_on_with_the_same_prompts_and_no_others(whole: Path, p
     assert stored(out) == stored(whole)
 
 
+@pytest.mark.thorough
 def test_an_edit_while_a_run_goes_on_does_not_reach_a_worker_that_is_started_again(whole: Path, tmp_path: Path) -> None:
     out, edited = tmp_path / "out", changed(tmp_path / "edited")
     process = start(paced(out, prompts=str(edited)))
@@ -126,7 +128,7 @@ def test_an_edit_while_a_run_goes_on_does_not_reach_a_worker_that_is_started_aga
     (edited / "student.txt").unlink()
     for pid in worker_pids(process.pid):
         kill(pid)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
     assert stored(out) == stored(whole)
 
@@ -138,6 +140,7 @@ def test_a_dataset_in_a_store_has_its_prompts_there(whole: Path, prompts: Path, 
     assert QUIETER[1] in shown(out)
 
 
+@pytest.mark.thorough
 def test_the_services_of_a_kafka_ask_with_the_prompts_of_the_run(
     whole: Path, prompts: Path, kafka: str, tmp_path: Path
 ) -> None:

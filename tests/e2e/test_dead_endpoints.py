@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from soliloquy.runtime.listening import listening
 from tests.e2e.consoles import site
 from tests.e2e.hosted import answering, fake, silent
 from tests.e2e.runs import SOLILOQUY, command, dataset, grown, killed_at_end, said
+from tests.waiting import wait_until
 
 REFUSED = '{"error": {"message": "no", "code": "c"}}'
 GOES_ON = "stopped at 0 of 2; the same command goes on from here\n"
@@ -157,11 +157,11 @@ def test_whoever_waits_gets_the_answers_of_an_endpoint_that_comes_back(
         with pytest.raises(subprocess.TimeoutExpired):
             verifying.wait(3)
         with fake(http=address):
-            told, _ = verifying.communicate(timeout=60)
+            told, _ = verifying.communicate()
     assert (verifying.returncode, json.loads(told)["checked"]) == (0, 1)
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.thorough
 def test_a_server_that_accepts_calls_and_answers_nothing_stops_a_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -171,10 +171,11 @@ def test_a_server_that_accepts_calls_and_answers_nothing_stops_a_run(
 
 
 def test_a_stopped_run_goes_on_to_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "PATIENCE_SECONDS", 0.5)
     with fake() as url:
         grown(tmp_path / "calm", conversations=2, model="openai", base_url=url, model_name="large")
-        stopped(tmp_path / "out", "http://127.0.0.1:1/v1")
+        with monkeypatch.context() as patch:
+            patch.setattr(progress, "PATIENCE_SECONDS", 0.5)
+            stopped(tmp_path / "out", "http://127.0.0.1:1/v1")
         grown(tmp_path / "out", conversations=2, model="openai", base_url=url, model_name="large")
     assert dataset(tmp_path / "out") == dataset(tmp_path / "calm")
 
@@ -190,6 +191,7 @@ def test_an_installation_does_not_start_with_a_model_that_its_endpoint_denies(tm
     assert not (tmp_path / "data").exists()
 
 
+@pytest.mark.thorough
 def test_an_installation_survives_an_endpoint_that_refuses_and_goes_on_when_it_answers(tmp_path: Path) -> None:
     with ExitStack() as opened, ExitStack() as refusing:
         url = refusing.enter_context(answering(402, REFUSED))
@@ -197,14 +199,14 @@ def test_an_installation_survives_an_endpoint_that_refuses_and_goes_on_when_it_a
         model = ["--model", "openai", "--base-url", url]
         up = opened.enter_context(site(tmp_path, *model, "--http-from", str(health)))
         run_id = up.started(1, request_id="held")
-        _wait_until(lambda: "quota exhausted" in _readiness(health))
-        _wait_until(lambda: "quota exhausted" in up.call("GET", f"/v1/runs/{run_id}").get("because", ""))
+        wait_until(lambda: "quota exhausted" in _readiness(health))
+        wait_until(lambda: "quota exhausted" in up.call("GET", f"/v1/runs/{run_id}").get("because", ""))
         assert up.call("GET", f"/v1/runs/{run_id}")["state"] == "RUN_STATE_RUNNING"
         refusing.close()
         opened.enter_context(fake(http=url.removeprefix("http://").removesuffix("/v1")))
-        _wait_until(lambda: up.call("GET", f"/v1/runs/{run_id}")["state"] == "RUN_STATE_FINISHED")
+        wait_until(lambda: up.call("GET", f"/v1/runs/{run_id}")["state"] == "RUN_STATE_FINISHED")
         assert _readiness(health) == "ok"
-        _wait_until(lambda: any((tmp_path / "data").glob("*/manifest.json")), seconds=60)
+        wait_until(lambda: any((tmp_path / "data").glob("*/manifest.json")))
 
 
 def _readiness(port: int) -> str:
@@ -219,10 +221,3 @@ def _free_port() -> int:
     with listening("127.0.0.1:0") as listener:
         port: int = listener.getsockname()[1]
         return port
-
-
-def _wait_until(condition: Callable[[], bool], seconds: float = 90.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {seconds} s"
-        time.sleep(0.05)

@@ -102,7 +102,7 @@ def test_an_interrupted_run_stops_cleanly_and_goes_on(reference: Path, tmp_path:
     process = start(paced(out))
     wait_for_frames(out, 3, process)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=120)
     assert process.returncode == 130
     assert "the same command goes on from here" in errors
     assert 3 <= journal_frames(out) < 12
@@ -116,6 +116,7 @@ def test_a_finished_run_is_extended_to_the_dataset_of_one_long_run(
     extend(tmp_path / "out", given_up[0], **GIVING_UP)
 
 
+@pytest.mark.thorough
 def test_an_enriched_run_is_extended_to_the_dataset_of_one_long_run(tmp_path: Path) -> None:
     options = {"conversations": 12, "enrich": True}
     grown(tmp_path / "long", **options)
@@ -132,6 +133,7 @@ def extend(out: Path, long: Path, **options: Any) -> None:
     assert set(timings(out)) == set(timings(long))
 
 
+@pytest.mark.thorough
 def test_a_run_that_is_killed_while_it_is_extended_keeps_what_it_had_and_goes_on(
     reference: Path, tmp_path: Path
 ) -> None:
@@ -147,6 +149,7 @@ def test_a_run_that_is_killed_while_it_is_extended_keeps_what_it_had_and_goes_on
     wait_for_end(workers)
 
 
+@pytest.mark.thorough
 def test_an_unfinished_run_can_be_extended_too(reference: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     process = start(command(out, conversations=8, latency="50ms", in_flight=6))

@@ -118,6 +118,7 @@ max_tokens = 300
 """
 
 
+@pytest.mark.thorough
 def test_a_killed_run_of_a_mixture_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
     with fake("--latency", "10ms") as url:
         (tmp_path / "models.toml").write_text(MIXTURE.format(url=url), "utf-8")
@@ -148,6 +149,7 @@ def test_a_killed_run_of_a_mixture_goes_on_to_the_same_bytes(tmp_path: Path) -> 
     assert {f"composer at {name}" for name in drawn} <= told["cost"].keys()
 
 
+@pytest.mark.thorough
 def test_what_an_endpoint_refuses_is_told_once_for_all_processes_of_a_run_and_its_resumption(tmp_path: Path) -> None:
     with fake("--dialect", "openai-reasoning", "--latency", "10ms") as url:
         chosen: dict[str, Any] = {"conversations": 3, "model": "openai", "base_url": url, "workers": 2}

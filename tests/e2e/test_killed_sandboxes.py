@@ -7,12 +7,13 @@ import pytest
 from tests.e2e.runs import command, dataset, journal_frames, killed_at_end, wait_for_frames
 from tests.integration.executor.support import kill_all, needs_runsc, runsc_pids
 
+pytestmark = pytest.mark.thorough
+
 CONVERSATIONS = 12
 FEWEST_KILLS = 5
 
 
 @needs_runsc
-@pytest.mark.timeout(300)
 def test_a_run_whose_sandboxes_are_killed_again_and_again_ends_with_the_same_bytes(
     reference: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -135,6 +135,7 @@ def test_a_model_is_tuned_on_it(grown: Path, beside: Mapping[str, str], tmp_path
     assert json.loads(done.stdout)["steps"] > 0
 
 
+@pytest.mark.thorough
 def test_the_services_of_a_kafka_grow_the_same_dataset(
     kafka: str, grown: Path, soliloquy: Shell, beside: Mapping[str, str], problems: Path, tmp_path: Path
 ) -> None:

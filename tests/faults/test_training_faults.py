@@ -97,7 +97,7 @@ def test_a_training_whose_every_write_fails_once_comes_to_the_same_adapter(
 
 
 @needs_torch
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 def test_the_command_finishes_a_training_that_broke_off_between_its_adapter_and_its_report(
     whole: Path, job: Make, shim: Path, tmp_path: Path
 ) -> None:

@@ -13,8 +13,8 @@ from soliloquy.v1 import model_pb2 as pb
 from soliloquy.v1.model_pb2_grpc import ModelServiceStub
 from soliloquy_services.model.serving import SERVICER
 from tests.integration.model.asking import short
-from tests.integration.model.serving import until
 from tests.servers.ray_cluster import GRPC_PORT, HTTP_PORT, START_SECONDS, RayCluster
+from tests.waiting import until
 
 pytestmark = pytest.mark.timeout(3600)
 

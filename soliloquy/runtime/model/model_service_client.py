@@ -116,14 +116,14 @@ def session_headers(request: GenerateRequest) -> Sequence[tuple[str, str]]:
 
 
 def is_unreachable(error: grpc.aio.AioRpcError) -> bool:
-    """Returns whether no replica took the call.
+    """Returns whether no replica took the call, or the one that did has gone.
 
-    Ray's proxy turns 502, 503 and 504 into an HTTP 500 without a gRPC status when a replica dies, which gRPC reports
-    as UNKNOWN. Replicas themselves always answer with a gRPC status.
+    When a replica dies, Ray's proxy answers with HTTP 500 without a gRPC status, which gRPC reports as UNKNOWN. A
+    replica that ends cancels the calls that reach it late; a call that the client cancels raises no such error.
     """
     if error.code() is grpc.StatusCode.UNKNOWN:
         return (error.details() or "").startswith(_PROXY_ERROR)
-    return error.code() is grpc.StatusCode.UNAVAILABLE
+    return error.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
 
 
 async def _streamed(deltas: AsyncIterable[Delta], receive: ChunkReceiver) -> Completion:

@@ -22,12 +22,12 @@ from aiokafka.errors import KafkaConnectionError
 from aiokafka.helpers import create_ssl_context
 
 from tests.e2e.runs import alive, wait_for_end
-from tests.integration.transport.support import until
 from tests.kafka.cluster import KafkaCluster
 from tests.kafka.fixtures import required, started
 from tests.kafka.jars import KafkaUnavailable, class_path
 from tests.kafka.node import KafkaFailed
 from tests.kafka.security import MECHANISMS
+from tests.waiting import until
 
 ROOT = Path(__file__).parents[3]
 # A dead node's session, plus some slack for a busy machine.

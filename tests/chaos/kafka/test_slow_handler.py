@@ -4,13 +4,12 @@ import asyncio
 from collections import Counter
 from dataclasses import replace
 
-import pytest
-
 from soliloquy.runtime.events import Outcome
 from soliloquy.runtime.transports.kafka.transport import KafkaTransport
 from soliloquy.v1.events_pb2 import ConversationStarted
 from tests.integration.transport.kafka import fresh_address, settings
-from tests.integration.transport.support import held, idle, metric, reply, serving, started, student, until
+from tests.integration.transport.support import held, idle, metric, reply, serving, started, student
+from tests.waiting import until
 
 KEYS = 16
 SESSION_SECONDS = 2.0
@@ -18,7 +17,6 @@ POLL_SECONDS = 3.0
 HANDLER_SECONDS = 4 * POLL_SECONDS
 
 
-@pytest.mark.timeout(180)
 async def test_a_handler_slower_than_the_poll_interval_runs_once_and_keeps_its_partition(kafka: str) -> None:
     runs: Counter[str] = Counter()
 

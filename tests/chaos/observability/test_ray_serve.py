@@ -25,7 +25,7 @@ pytestmark = [
         find_spec("ray") is None and os.environ.get("CI") != "true",
         reason="Ray Serve is missing: pip install 'soliloquy[serve]'",
     ),
-    pytest.mark.timeout(360),
+    pytest.mark.timeout(900),
 ]
 
 START_SECONDS = 120.0

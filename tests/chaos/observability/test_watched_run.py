@@ -15,7 +15,7 @@ from tests.models import needs_torch
 from tests.observability import needs_prometheus
 from tests.unit.deploy.queries import filled
 
-pytestmark = [needs_prometheus, needs_torch, pytest.mark.timeout(360)]
+pytestmark = [needs_prometheus, needs_torch, pytest.mark.timeout(900)]
 
 DATA_SECONDS = 120.0
 # Rows of Ray and of the gateway, which have tests of their own, and of what this machine has not.

@@ -35,7 +35,7 @@ def _shared(base: Path, data: Path, folder: Path) -> Any:
     return Job(settings=settings, base=base, data=os.path.relpath(data), folder=folder / "shared")
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("launcher", LAUNCHED)
 def test_two_workers_learn_what_one_does_though_one_of_them_is_killed(
     launcher: str, base: Path, data: Path, tmp_path: Path, alone: list[tuple[float, float | None]]

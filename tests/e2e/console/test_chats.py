@@ -19,7 +19,7 @@ pytestmark = [needs_chromium, pytest.mark.asyncio(loop_scope="package")]
 
 async def kept_of_a_person(data: Path) -> Conversation:
     """The only one, once the collector has it; it was left before it was solved, so it is none of the accepted."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while True:
             with contextlib.suppress(NoDataset):
                 for place in data.glob("chats-*"):

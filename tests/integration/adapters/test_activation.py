@@ -137,6 +137,7 @@ async def test_what_fails_its_canaries_leaves_everything_as_it_was(
     assert registry.active() == {"tutor": before}
 
 
+@pytest.mark.thorough
 async def test_where_the_record_cannot_be_written_the_one_before_answers_again(
     activation: Activation, service: ModelService, versions: Sequence[Version], registry: Registry
 ) -> None:

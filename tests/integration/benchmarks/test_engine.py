@@ -1,6 +1,8 @@
+import pytest
+
 from tests.models import needs_torch
 
-pytestmark = needs_torch
+pytestmark = [pytest.mark.thorough, needs_torch]
 
 
 async def test_an_engine_is_measured_by_adapters_and_callers() -> None:

@@ -9,7 +9,7 @@ from soliloquy_training.settings import TrainingSettings
 from tests.models import needs_torch
 from tests.unit.training.growing import conversations, dataset
 
-pytestmark = needs_torch
+pytestmark = [pytest.mark.thorough, needs_torch]
 LORA = TrainingSettings(tune="lora", sequence_length=3072, batch=1)
 FULL = TrainingSettings(tune="full", sequence_length=3072, batch=1)
 

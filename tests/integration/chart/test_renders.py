@@ -54,6 +54,7 @@ def documents() -> list[Document]:
     return list({json.dumps(document, sort_keys=True): document for document in parsed}.values())
 
 
+@pytest.mark.thorough
 def test_every_two_choices_render() -> None:
     assert all("kind: StatefulSet" in text for text in renders())
 

@@ -18,7 +18,7 @@ from soliloquy_services.gateway.refusals import Code, Refusal
 from tests.integration.chat.support import BEGINNING, PROBLEMS, Room, answers, reply_in, room
 from tests.integration.executor.calling import served
 from tests.integration.executor.support import needs_runsc, started
-from tests.integration.transport.support import until
+from tests.waiting import until
 
 pytestmark = [needs_runsc, pytest.mark.asyncio(loop_scope="session")]
 

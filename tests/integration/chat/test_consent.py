@@ -16,7 +16,8 @@ from soliloquy_services.collector.live_datasets import LiveDatasets
 from soliloquy_services.collector.settings import LiveSettings
 from tests.integration.chat.support import answers, room
 from tests.integration.executor.support import needs_runsc
-from tests.integration.transport.support import idle, serving, until
+from tests.integration.transport.support import idle, serving
+from tests.waiting import until
 
 pytestmark = [needs_runsc, pytest.mark.asyncio(loop_scope="session")]
 

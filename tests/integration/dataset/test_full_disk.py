@@ -25,9 +25,10 @@ from soliloquy_services.collector.handler import collect
 from soliloquy_services.collector.journal import collected_now
 from soliloquy_services.collector.live_datasets import LiveDatasets
 from soliloquy_services.collector.settings import LiveSettings
-from tests.unit.collector.collecting import numbered, ordinals_in, until
+from tests.unit.collector.collecting import numbered, ordinals_in
 from tests.unit.dataset.small import dataset, small
 from tests.unit.runtime.deliveries import delivered
+from tests.waiting import until
 
 RUN = numbered(0).run
 # More than the small disk holds.

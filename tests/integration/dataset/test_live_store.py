@@ -9,7 +9,8 @@ from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
 from soliloquy_services.collector.live_datasets import LiveDatasets
 from soliloquy_services.collector.settings import LiveSettings
-from tests.unit.collector.collecting import numbered, ordinals_in, until
+from tests.unit.collector.collecting import numbered, ordinals_in
+from tests.waiting import until
 
 RUN = numbered(0).run
 

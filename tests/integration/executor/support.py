@@ -5,8 +5,7 @@ import contextlib
 import os
 import shutil
 import signal
-import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from soliloquy.v1.sandbox_pb2 import LANE_FAST, STATUS_OK, Execution, Job, Lane,
 from soliloquy_services.executor.gvisor.runsc import SandboxUnavailable
 from soliloquy_services.executor.pool import SandboxPool
 from soliloquy_services.executor.settings import SandboxSettings
+from tests.waiting import PATIENCE_SECONDS, until
 
 # In CI a missing runsc is a failure, not a reason to skip.
 needs_runsc = pytest.mark.skipif(
@@ -51,7 +51,7 @@ async def assert_ordinary_job_is_right(pool: SandboxPool, *, lane: Lane = LANE_F
 
 async def assert_soon_right(pool: SandboxPool, *, lane: Lane = LANE_FAST) -> None:
     """Waits for a pool whose sandboxes were killed, and which may refuse jobs until new ones boot."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while True:
             with contextlib.suppress(SandboxUnavailable):
                 await _ordinary_job(pool, lane)
@@ -67,13 +67,6 @@ async def _ordinary_job(pool: SandboxPool, lane: Lane) -> Execution:
     assert done.values[0].value.real == pytest.approx(13.8078, abs=1e-4)
     assert done.values[1].value.boolean is True
     return done
-
-
-async def until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {seconds} s"
-        await asyncio.sleep(0.01)
 
 
 class Runsc:

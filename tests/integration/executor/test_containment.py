@@ -21,7 +21,8 @@ from tests.cases import each_case
 from tests.integration.executor import nobody
 from tests.integration.executor.leftovers import leftovers
 from tests.integration.executor.sites import assert_sound, booted, opened, run
-from tests.integration.executor.support import needs_runsc, until
+from tests.integration.executor.support import needs_runsc
+from tests.waiting import until
 
 pytestmark = needs_runsc
 

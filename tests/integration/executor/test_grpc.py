@@ -5,7 +5,7 @@ import logging
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import grpc
 import pytest
@@ -40,12 +40,9 @@ from tests.integration.executor.support import (
     started,
     until_in_a_sandbox,
 )
-from tests.integration.transport.support import until
 from tests.traces.collector import PATH, collecting
 from tests.traces.trees import trace_of
-
-if TYPE_CHECKING:
-    pass
+from tests.waiting import until
 
 pytestmark = [needs_runsc, pytest.mark.asyncio(loop_scope="session")]
 
@@ -69,7 +66,7 @@ async def test_a_failing_job_is_an_answer_and_no_error_of_the_service(pool: Sand
 async def test_who_asks_for_more_than_there_is_is_told_the_limit(pool: SandboxPool) -> None:
     over = Job(id="over", code="x = 1", limits=Limits(wall_seconds=60))
     async with served(pool) as address, connected(address) as stub:
-        refused = await refusal_of(stub.Execute(ExecuteRequest(job=over), timeout=5))
+        refused = await refusal_of(stub.Execute(ExecuteRequest(job=over), timeout=60))
         assert refused.code() is grpc.StatusCode.INVALID_ARGUMENT
         async with Sandbox(address) as client:
             with pytest.raises(JobRefused, match=r"wall_seconds is 60.0: .* to 8.0"):
@@ -114,7 +111,7 @@ async def test_bytes_that_are_no_call_end_their_connection_and_nothing_else(pool
         ):
             reader, writer = await asyncio.open_connection(host, int(port))
             writer.write(garbage)
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(120):
                 try:
                     while await reader.read(65_536):
                         pass
@@ -149,8 +146,8 @@ async def test_a_stream_holds_back_a_caller_who_is_faster_than_the_sandboxes(tmp
 
 async def test_a_job_runs_no_longer_than_its_caller_waits(tmp_path: Path) -> None:
     async with (
-        started(tmp_path, wall_seconds=20.0) as pool,
-        served(pool, wall_seconds=20.0) as address,
+        started(tmp_path, wall_seconds=100.0) as pool,
+        served(pool, wall_seconds=100.0) as address,
         connected(address) as stub,
     ):
         [ended] = await asyncio.gather(
@@ -162,9 +159,8 @@ async def test_a_job_runs_no_longer_than_its_caller_waits(tmp_path: Path) -> Non
         else:
             assert isinstance(ended, grpc.aio.AioRpcError)
             assert ended.code() is grpc.StatusCode.DEADLINE_EXCEEDED
-        before = time.monotonic()
-        await assert_ordinary_job_is_right(pool)
-        assert time.monotonic() - before < 5
+        async with asyncio.timeout(60):
+            await assert_ordinary_job_is_right(pool)
 
 
 async def test_the_waiting_job_of_a_caller_that_has_gone_is_not_started(tmp_path: Path) -> None:
@@ -172,12 +168,13 @@ async def test_the_waiting_job_of_a_caller_that_has_gone_is_not_started(tmp_path
         running = asyncio.ensure_future(stub.Execute(ExecuteRequest(job=job(_ENDLESS))))
         await until_in_a_sandbox(pool, "fast")
         before = time.monotonic()
-        leaving = [stub.Execute(ExecuteRequest(job=job(_ENDLESS))) for _ in range(10)]
+        leaving = [stub.Execute(ExecuteRequest(job=job(_ENDLESS))) for _ in range(30)]
         await asyncio.wait(map(asyncio.ensure_future, leaving), timeout=0.2)
         for call in leaving:
             call.cancel()
         await assert_ordinary_job_is_right(pool)
-        assert time.monotonic() - before < 5
+        # Each that was started would take a second.
+        assert time.monotonic() - before < 20
         await running
 
 
@@ -234,7 +231,7 @@ async def test_a_stop_answers_what_runs_and_turns_away_what_comes(tmp_path: Path
             assert refused.code() is grpc.StatusCode.UNAVAILABLE
             assert refused.details() == "the sandbox service is shutting down"
             assert (await running).execution.error == "no end within the time limit"
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(120):
                 await stopping
 
 
@@ -244,7 +241,7 @@ async def test_a_stop_waits_no_longer_than_its_grace_period(tmp_path: Path) -> N
         async with Sandbox(await server.start(ANY_PORT), deadline_seconds=1.0) as client:
             running = asyncio.create_task(client.execute(_ENDLESS))
             await until_in_a_sandbox(pool, "fast")
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(120):
                 await server.stop(0.1)
             with pytest.raises(ServiceUnavailable):
                 await running

@@ -24,7 +24,7 @@ async def boot():
     with TemporaryDirectory() as folder:
         site = await open_launcher(SandboxSettings(runtime_dir=Path(folder)))
         try:
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(120):
                 print("booted", (await site.boot()).proofs)
         finally:
             for sandbox in site.booted:

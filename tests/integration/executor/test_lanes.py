@@ -16,10 +16,10 @@ from tests.integration.executor.support import (
     job,
     needs_runsc,
     started,
-    until,
     until_in_a_sandbox,
     value_of,
 )
+from tests.waiting import until
 
 pytestmark = [needs_runsc, pytest.mark.asyncio(loop_scope="session")]
 

@@ -45,7 +45,7 @@ def good(meetings: Mapping[str, Meeting]) -> Meeting:
 
 
 async def refusal(address: str, tls: Tls | None) -> str:
-    async with Sandbox(address, tls=tls, deadline_seconds=1.0) as client:
+    async with Sandbox(address, tls=tls, deadline_seconds=2.0) as client:
         with pytest.raises(ServiceUnavailable) as raised:
             await client.execute("x = 1")
     return str(raised.value)

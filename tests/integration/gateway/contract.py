@@ -36,7 +36,8 @@ from soliloquy_services.gateway.index import Entry
 from soliloquy_services.gateway.refusals import Code, Refusal
 from soliloquy_services.gateway.service import Gateway
 from tests.integration.gateway.support import Collecting, asked, growing, opened, status_of
-from tests.integration.transport.support import Connect, held, until
+from tests.integration.transport.support import Connect, held
+from tests.waiting import until
 
 RUNNING, PAUSED = RunState.RUN_STATE_RUNNING, RunState.RUN_STATE_PAUSED
 FINISHED, CANCELLED, SHORT = (
@@ -156,7 +157,7 @@ class GatewayContract:
             growing(transport, Collecting()),
             opened(transport) as gateway,
             aclosing(gateway.watch_runs(ListRunsRequest(page_size=1))) as watched,
-            asyncio.timeout(30),
+            asyncio.timeout(120),
         ):
             assert not (await anext(watched)).runs
             run = await gateway.start_run(asked(conversations=5))
@@ -196,7 +197,7 @@ class GatewayContract:
             assert (await last_of(gateway, run.id)).state == SHORT
             collecting.broken.clear()
             assert await replay(transport, ()) == 2
-            async with asyncio.timeout(30), aclosing(gateway.watch_runs(ListRunsRequest(page_size=1))) as watched:
+            async with asyncio.timeout(120), aclosing(gateway.watch_runs(ListRunsRequest(page_size=1))) as watched:
                 last = (await anext(watched)).runs[0]
                 # Kafka marks letters as replayed after it has published them, so the run may finish before.
                 while last.state != FINISHED or last.progress.dead_letters:

@@ -14,7 +14,8 @@ from soliloquy.v1.gateway_pb2 import ListRunsRequest
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
 from soliloquy_services.gateway.service import Gateway
 from tests.integration.gateway.support import opened, status_of
-from tests.integration.transport.support import Connect, until
+from tests.integration.transport.support import Connect
+from tests.waiting import until
 
 FOLLOWED = "conversation.collected"
 # Sums of them are no int64.

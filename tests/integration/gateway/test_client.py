@@ -13,7 +13,8 @@ from soliloquy.client import AsyncRuns, InvalidRequest, NotFound, Runs, ServiceU
 from soliloquy.v1.gateway_pb2 import FinishedConversation, RunStatus
 from tests.integration.gateway.served import ARITHMETIC, served
 from tests.integration.gateway.support import Collecting, growing
-from tests.integration.transport.support import Connect, until
+from tests.integration.transport.support import Connect
+from tests.waiting import until
 
 T = TypeVar("T")
 
@@ -117,7 +118,7 @@ async def test_a_tail_that_is_read_too_slowly_leaves_nothing_out(
         collecting.open.set()
         [*_] = [status async for status in runs.watch(run)]
         tailed = [await first]
-        async with asyncio.timeout(20), aclosing(tail):
+        async with asyncio.timeout(120), aclosing(tail):
             while len(tailed) < 60:
                 tailed.append(await anext(tail))
         every = {each.id async for each in runs.conversations(run)}
@@ -138,7 +139,7 @@ async def test_what_is_unknown_refused_or_away_is_said_in_a_sentence(address: st
         await runs.start(**ARITHMETIC, request_id="taken")
         with pytest.raises(InvalidRequest, match="with other settings"):
             await runs.start(**ARITHMETIC, seed=2, request_id="taken")
-    async with AsyncRuns(NOBODY, deadline_seconds=0.1) as runs:
+    async with AsyncRuns(NOBODY, deadline_seconds=1.0) as runs:
         with pytest.raises(
             ServiceUnavailable,
             match=f"^no answer from the gateway at {NOBODY}: .*: start it, or name the address where it runs$",

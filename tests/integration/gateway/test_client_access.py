@@ -42,7 +42,7 @@ async def test_a_certificate_does_for_a_token(connect: Connect, tmp_path: Path) 
         environment = {f"SOLILOQUY_{name}": str(file) for name, file in files.items()}
         listed = await asyncio.to_thread(command, "list", "--gateway", address, **environment)
         assert "by soliloquy" in listed.stdout
-        async with AsyncRuns(address, tls=Tls(ca=tls.ca), deadline_seconds=0.5) as stranger:
+        async with AsyncRuns(address, tls=Tls(ca=tls.ca), deadline_seconds=2.0) as stranger:
             with pytest.raises(ServiceUnavailable, match="no answer from the gateway"):
                 await anext(stranger.list())
 

@@ -24,7 +24,7 @@ async def test_who_watches_a_run_is_told_when_its_dataset_is_written(connect: Co
         growing(transport, Collecting()),
         served(transport, settings=settings) as address,
         AsyncRuns(address) as runs,
-        asyncio.timeout(30),
+        asyncio.timeout(120),
     ):
         run = await runs.start(problems="arithmetic", conversations=2)
         told = []

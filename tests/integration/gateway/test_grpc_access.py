@@ -26,8 +26,8 @@ from soliloquy_services.gateway.access.rate import RateLimit
 from soliloquy_services.gateway.access.tokens import CHECK_SECONDS, ROLE_OF
 from soliloquy_services.gateway.grpc_server import SERVICE
 from tests.integration.gateway.site import OPERATOR, READER, Site, guarded, site
-from tests.integration.transport.support import until
 from tests.unit.gateway.tokens import entry, written
+from tests.waiting import until
 
 STATUS = grpc.StatusCode
 
@@ -150,7 +150,7 @@ async def test_what_cannot_be_decoded_is_refused_for_its_caller_first(
 
 async def _refused(stream: AsyncIterator[Any]) -> None:
     with pytest.raises(grpc.aio.AioRpcError) as refused:
-        await asyncio.wait_for(_to_its_end(stream), 20)
+        await asyncio.wait_for(_to_its_end(stream), 120)
     assert refused.value.code() == STATUS.UNAUTHENTICATED
 
 

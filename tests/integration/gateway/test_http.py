@@ -13,7 +13,7 @@ from openapi_spec_validator import validate
 
 from soliloquy.recipes.prompts import own_texts
 from tests.integration.gateway.site import START, Site, connected, head, site
-from tests.integration.transport.support import until
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ async def test_hundreds_watch_at_once(open_site: Site) -> None:
 
 
 async def test_streams_end_with_the_gateway_so_that_browsers_come_back(tmp_path: Path) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         async with site(tmp_path) as at:
             at.collecting.open.clear()
             run = await at.start()

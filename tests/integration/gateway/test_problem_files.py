@@ -18,7 +18,8 @@ from soliloquy_services.gateway.refusals import Code, Refusal
 from soliloquy_services.gateway.service import Gateway
 from soliloquy_services.gateway.settings import GatewaySettings
 from tests.integration.gateway.support import Collecting, growing, status_of
-from tests.integration.transport.support import Connect, until
+from tests.integration.transport.support import Connect
+from tests.waiting import until
 
 ROWS = [{"question": f"What is {number} + 3?", "solution": f"{number} + 3 = {number + 3}"} for number in range(3)]
 

@@ -12,7 +12,7 @@ from soliloquy.v1.conversation_pb2 import Summary
 from soliloquy.v1.gateway_pb2 import FinishedConversation
 from soliloquy_services.gateway.http import connection, parsing, streams
 from tests.integration.gateway.site import Site, connected, head, site
-from tests.integration.transport.support import until
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ async def test_who_goes_on_sending_after_the_answer_is_cut_off(tmp_path: Path, m
         _, writer = await connected(at)
         writer.write(head("POST", "/v1/runs", "content-type: application/json", "content-length: 1000000000"))
         with pytest.raises(ConnectionError):
-            await asyncio.wait_for(trickled(writer), 20)
+            await asyncio.wait_for(trickled(writer), 120)
         writer.close()
 
 
@@ -77,7 +77,7 @@ async def test_a_body_that_does_not_come_is_not_waited_for(open_site: Site, monk
     monkeypatch.setattr(parsing, "BODY_SECONDS", 0.1)
     reader, writer = await connected(open_site)
     writer.write(head("POST", "/v1/runs", "content-type: application/json", "content-length: 9") + b"{")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         assert b" 408 " in await reader.readline()
         await reader.read()
     writer.close()
@@ -91,7 +91,7 @@ async def test_who_connects_and_does_not_ask_is_not_waited_for(
     async with site(tmp_path) as at:
         reader, writer = await connected(at)
         writer.write(begun)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             with contextlib.suppress(ConnectionResetError):
                 await reader.read()
         writer.close()
@@ -107,7 +107,7 @@ async def test_who_begins_a_second_request_and_does_not_end_it_is_not_waited_for
         assert b" 200 " in await reader.readline()
         await reader.readuntil(b"}")
         writer.write(b"GET /v1")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             with contextlib.suppress(ConnectionResetError):
                 assert await reader.read() == b""
         writer.close()

@@ -25,7 +25,7 @@ from tests.kafka.commands import running
 from tests.kafka.fixtures import started
 from tests.unit.chart.objects import RETRAINED, TRAINED, kinds, objects
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.thorough
 
 PREFIX = "lab."
 PROGRAMS = sorted(programs())
@@ -119,7 +119,7 @@ async def _read(settings: KafkaSettings, topic: str) -> None:
         place = TopicPartition(topic, 0)
         consumer.assign([place])
         consumer.seek(place, 0)
-        await asyncio.wait_for(consumer.getone(), 10)
+        await asyncio.wait_for(consumer.getone(), 30)
 
 
 async def _write(settings: KafkaSettings, topic: str) -> None:

@@ -12,7 +12,7 @@ from tests.integration.chat.support import PROBLEMS, answers
 from tests.integration.meetings import Meeting, meetings_in
 from tests.kafka.commands import Command, running
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.thorough
 
 ANY_PORT = ("--http", "127.0.0.1:0")
 PROBLEM = PROBLEMS.bank_problem("physics", 1)

@@ -16,7 +16,7 @@ from tests.kafka.cluster import KafkaCluster
 from tests.kafka.fixtures import started
 from tests.kafka.tokens import TokenAuthority, TokenServer
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.thorough
 
 LIFE_SECONDS = 4.0
 

@@ -19,7 +19,7 @@ from soliloquy.runtime.transports.kafka.admin import ExistingTopic, admin
 from soliloquy.runtime.transports.kafka.connection import client_options
 from soliloquy.runtime.transports.kafka.layout import apply, check, plan
 from tests.e2e.runs import SOLILOQUY, run
-from tests.integration.transport.support import until
+from tests.waiting import until
 
 STARTED = "conversation.started"
 ALL = {shape.topic for shape in shapes()}

@@ -57,7 +57,7 @@ def served(
         left = family({process.pid}, stats()) - {process.pid}
         process.send_signal(signal.SIGTERM)
         try:
-            process.communicate(timeout=30)
+            process.communicate(timeout=120)
         except subprocess.TimeoutExpired:
             process.kill()
         for pid in left & set(stats()):

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from benchmarks.processes import family, replicas, stats
 from soliloquy.v1.model_pb2 import GenerateRequest, Message
 from soliloquy.v1.model_pb2_grpc import ModelServiceStub
 from tests.chaos.kafka.installation import free_ports
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from soliloquy.v1.model_pb2_grpc import ModelServiceAsyncStub
@@ -53,8 +53,6 @@ class Service:
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
-            # Replicas on one machine are soon out of their proxy's mind.
-            env={**os.environ, "RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": "1"},
         )
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self.complaints: list[str] = []
@@ -147,13 +145,6 @@ class Load:
                     self.answered += 1
                 except grpc.aio.AioRpcError as error:
                     self.failures.append(f"{error.code()}: {error.details()}")
-
-
-async def until(condition: Callable[[], object], seconds: float = 30.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {seconds} s"
-        await asyncio.sleep(0.05)
 
 
 def _read(output: Any, keep: Callable[[str], None]) -> None:

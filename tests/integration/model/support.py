@@ -1,8 +1,6 @@
 """Helpers of the engine tests: requests, and an engine that runs the small model."""
 
-import asyncio
-import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -40,13 +38,6 @@ async def started(base: Path, **settings: Any) -> AsyncIterator[Any]:
 
     async with running_backend(EngineSettings(**{"model": base, "cache_tokens": 8192, **settings})) as chat:
         yield chat
-
-
-async def until(condition: Callable[[], object], seconds: float = 10.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {seconds} s"
-        await asyncio.sleep(0.01)
 
 
 def scoring(tokens: Sequence[int], **asked: Any) -> GenerateRequest:

@@ -18,11 +18,11 @@ from tests.unit.training.adapters.folders import front_matter
 
 # In CI a missing library is a failure, not a reason to skip.
 pytestmark = [
+    pytest.mark.thorough,
     pytest.mark.skipif(
         not (find_spec("ray") and find_spec("torch")) and os.environ.get("CI") != "true",
         reason="Ray Serve or torch is missing: pip install 'soliloquy[serve]'",
     ),
-    pytest.mark.timeout(300),
 ]
 
 

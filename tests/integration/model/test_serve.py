@@ -30,7 +30,8 @@ from soliloquy.v1.model_pb2_grpc import ModelServiceStub
 from tests.chaos.kafka.installation import free_ports
 from tests.e2e.runs import SOLILOQUY
 from tests.integration.model.server import STICK, TAKE
-from tests.integration.model.serving import Load, Service, request, until
+from tests.integration.model.serving import Load, Service, request
+from tests.waiting import until
 
 # In CI a missing Ray is a failure, not a reason to skip.
 pytestmark = [
@@ -38,7 +39,6 @@ pytestmark = [
         find_spec("ray") is None and os.environ.get("CI") != "true",
         reason="Ray Serve is missing: pip install 'soliloquy[serve]'",
     ),
-    pytest.mark.timeout(180),
 ]
 
 
@@ -71,7 +71,7 @@ async def refusal(service: Service, asked: GenerateRequest) -> tuple[grpc.Status
 
 async def answers_of_both(service: Service, adapter: str = "") -> list[Completion]:
     """Asks until both replicas have answered."""
-    async with service.client() as stub, asyncio.timeout(30):
+    async with service.client() as stub, asyncio.timeout(120):
         while True:
             asked = (stub.Generate(request(f"{TAKE}0.2", adapter=adapter), timeout=10) for _ in range(12))
             answers = await asyncio.gather(*asked)
@@ -237,11 +237,12 @@ async def test_the_end_answers_what_is_under_way_and_leaves_nothing_behind(servi
         assert {answer.text for answer in await asyncio.gather(*running)} == {f"{TAKE}2"}
     assert await asyncio.to_thread(service.process.wait, 30) == 0
     # Ray's own processes end a moment after their parent.
-    await until(lambda: not processes & set(stats()), seconds=5)
+    await until(lambda: not processes & set(stats()))
     # Ray tells of the replicas that were killed.
     assert [line for line in service.complaints if not line.startswith("(raylet) A worker died")] == []
 
 
+@pytest.mark.thorough
 async def test_without_replicas_the_first_call_starts_one() -> None:
     addresses = [f"127.0.0.1:{port}" for port in free_ports(2)]
     command = [SOLILOQUY, "model", "serve", "--engine", "scripted", "--replicas", "0"]

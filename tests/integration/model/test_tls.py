@@ -21,12 +21,12 @@ from soliloquy.runtime.model.settings_file import checked_endpoint
 from soliloquy.runtime.tls import Tls
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from soliloquy_training.adapters.serving import ModelService
-from tests.integration.transport.support import until
 from tests.kafka.certificates import Authority
 from tests.unit.runtime.model.service import generating
+from tests.waiting import until
 
 README = Path(__file__).parents[3] / "services/model/README.md"
-SECONDS = 10.0
+SECONDS = 60.0
 
 
 def configuration() -> str:
@@ -73,7 +73,7 @@ async def proxy(folder: Path, service: str, authority: Authority) -> AsyncIterat
         return True
 
     try:
-        await until(accepts, seconds=SECONDS)
+        await until(accepts)
         yield listen
     finally:
         process.terminate()

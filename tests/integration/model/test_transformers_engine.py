@@ -12,8 +12,9 @@ import pytest
 from soliloquy.v1.model_pb2 import Adapter, Finish, GenerateRequest
 from soliloquy_services.model.engines.engine import EngineBusy, EngineFailed, InvalidRequest, UnknownAdapter
 from soliloquy_services.model.handler import ModelHandler
-from tests.integration.model.support import answer, check_scores, request, requests, scoring, started, until
+from tests.integration.model.support import answer, check_scores, request, requests, scoring, started
 from tests.models import needs_torch
+from tests.waiting import until
 
 pytestmark = needs_torch
 
@@ -185,7 +186,7 @@ async def test_a_request_that_is_given_up_makes_room_for_the_next(base: Path) ->
             await anext(deltas)
             assert requests("running") == 1
         assert requests("running") == 0
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             await answer(chat, request(max_tokens=2))
 
 

@@ -15,16 +15,17 @@ from tests.models import needs_torch
 from tests.traces.collector import Collector, Span
 
 pytestmark = [
+    pytest.mark.thorough,
     needs_torch,
     # Ray and the weights start first.
-    pytest.mark.timeout(480),
+    pytest.mark.timeout(900),
 ]
 
 ASKED = {f"model {role}" for role in ("student", "tutor", "codegen", "composer", "reader")}
 SERVICE = "model service"
 # By which both replicas have been asked.
 SCRAPES = 10
-SPANS_SECONDS = 20.0
+SPANS_SECONDS = 120.0
 
 
 def wait_until(condition: Callable[[], bool]) -> None:

@@ -22,6 +22,8 @@ from tests.e2e.runs import SOLILOQUY, said
 from tests.observability.alerting import watching
 from tests.observability.serving import reach, serving
 
+pytestmark = pytest.mark.thorough
+
 # An hour of the rules passes in a minute.
 HASTE = 60
 
@@ -35,7 +37,6 @@ async def bury(settings: KafkaSettings) -> None:
         await transport.publish([dead(event, RuntimeError("nobody was there"))])
 
 
-@pytest.mark.timeout(300)
 def test_a_dead_letter_and_a_killed_service_are_told_until_they_are_mended(kafka: str, tmp_path: Path) -> None:
     settings = KafkaSettings(bootstrap=kafka, prefix=f"alerts-{uuid.uuid4().hex[:8]}.")
     asyncio.run(apply(settings, replication=1))

@@ -16,8 +16,6 @@ from tests.e2e.runs import command, run
 from tests.traces.collector import Collector, collecting
 from tests.traces.trees import gaps, orphans, root, trace_of
 
-pytestmark = pytest.mark.timeout(240)
-
 KEY = "sk-a-secret-that-nobody-sees"
 # Shorter texts, such as a numeric answer, occur everywhere.
 LEAST_CHARACTERS = 12

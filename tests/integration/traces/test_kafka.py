@@ -13,12 +13,12 @@ from soliloquy.runs.assignment import SERVICES
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.kafka.layout import apply
 from tests.e2e.runs import kill, worker_named
-from tests.integration.transport.support import until
 from tests.kafka.commands import running
 from tests.traces.collector import Collector, Span, collecting
 from tests.traces.trees import gaps, orphans, root, trace_of
+from tests.waiting import until
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = [pytest.mark.thorough, pytest.mark.timeout(900)]
 
 END_SECONDS = 150.0
 LAST = "curriculum conversation.collected"

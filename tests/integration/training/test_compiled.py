@@ -10,6 +10,8 @@ import pytest
 from soliloquy.runtime.failure import Failure
 from soliloquy_training.settings import TrainingSettings
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture
 def loop(base: Path, data: Path, tmp_path: Path) -> Callable[..., Any]:

@@ -15,7 +15,7 @@ from tests.unit.training.growing import dataset
 __all__ = ["base"]
 
 # TRL warns of what transformers renames.
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.thorough, pytest.mark.filterwarnings("ignore")]
 
 
 @pytest.fixture(scope="module")

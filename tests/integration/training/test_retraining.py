@@ -161,6 +161,7 @@ def test_each_round_leaves_a_line_in_the_table(whole: Any) -> None:
     assert rows[3].split(" | ")[-1].startswith("diverged: the loss of step 2 is")
 
 
+@pytest.mark.thorough
 def test_a_retraining_that_is_killed_at_every_step_comes_to_the_same_end_and_does_nothing_twice(
     whole: Any, retraining: Callable[..., Any]
 ) -> None:

@@ -53,6 +53,7 @@ def test_the_same_training_again_comes_to_the_same_bytes(whole: Path, job: Make)
     assert adapter(again.folder) == adapter(whole)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("step", [1, 2, 3, 5])
 def test_a_training_that_ends_at_any_step_goes_on_to_the_very_same_end(
     whole: Path, job: Make, step: int, monkeypatch: pytest.MonkeyPatch
@@ -77,7 +78,8 @@ def test_a_training_that_ends_at_any_step_goes_on_to_the_very_same_end(
     assert adapter(cut.folder) == adapter(whole)
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.thorough
+@pytest.mark.timeout(900)
 def test_a_training_goes_on_after_kill_9_to_the_very_same_end(whole: Path, job: Make) -> None:
     from soliloquy_training.train import train
 
@@ -173,6 +175,7 @@ def test_everything_that_is_read_may_be_learned_but_the_first_word_that_follows_
     assert prepared["learned_tokens"] == prepared["tokens"] - prepared["samples"]
 
 
+@pytest.mark.thorough
 def test_what_is_dropped_in_training_is_what_checkpointing_computes_again(job: Make) -> None:
     from soliloquy_training.train import train
 
@@ -244,6 +247,7 @@ def test_a_matrix_that_the_model_lacks_is_told(job: Make) -> None:
         train(job("lacking", lora=Lora(targets=("w_pack",))))
 
 
+@pytest.mark.thorough
 def test_a_full_disk_is_one_line_and_leaves_the_checkpoint_before(whole: Path, job: Make) -> None:
     from soliloquy_training.train import check, train
 

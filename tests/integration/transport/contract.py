@@ -28,8 +28,8 @@ from tests.integration.transport.support import (
     started,
     student,
     undecodable,
-    until,
 )
+from tests.waiting import until
 
 Started = events_pb2.ConversationStarted
 

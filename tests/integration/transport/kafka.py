@@ -8,7 +8,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from soliloquy.runtime.topics import DLQ, RETRY
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.kafka.transport import KafkaTransport
-from tests.integration.transport.support import until
+from tests.waiting import until
 
 PARTITIONS = 4
 TOPICS = ("conversation.started", "student.replied", "run.cancelled", "run.standing")

@@ -27,8 +27,8 @@ from tests.integration.transport.support import (
     serving,
     started,
     student,
-    until,
 )
+from tests.waiting import until
 
 Started = events_pb2.ConversationStarted
 
@@ -255,7 +255,7 @@ class RecoveryContract:
                 workers.remove(victim)
                 workers.append(await Worker(adapter, address, 0.1).start())
                 stack.push_async_callback(workers[-1].kill)
-            await until(lambda: idle(transport), 30)
+            await until(lambda: idle(transport))
             replies = ordinals(await held(transport, "student.replied"))
         repeats = sum(map(len, replies.values())) - EVENTS
         assert repeats <= kills * self.repeats_after_a_kill

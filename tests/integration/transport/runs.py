@@ -10,7 +10,8 @@ from soliloquy.runtime.handling import NotYet, Service
 from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1 import events_pb2
 from soliloquy.v1.runs_pb2 import Run
-from tests.integration.transport.support import QUICK, Connect, held, idle, serving, started, student, until
+from tests.integration.transport.support import QUICK, Connect, held, idle, serving, started, student
+from tests.waiting import until
 
 Started = events_pb2.ConversationStarted
 Standing = events_pb2.RunStanding

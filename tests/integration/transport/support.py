@@ -48,15 +48,6 @@ def place(message: Message) -> tuple[str, int]:
     return message.conversation.id, message.conversation.ordinal
 
 
-async def until(condition: Callable[[], bool | Awaitable[bool]], seconds: float = 60.0) -> None:
-    async with asyncio.timeout(seconds):
-        while True:
-            holds = condition()
-            if holds if isinstance(holds, bool) else await holds:
-                return
-            await asyncio.sleep(0.005)
-
-
 def student(handler: Callable[[events_pb2.ConversationStarted], Awaitable[Outcome]], max_in_flight: int = 8) -> Service:
     return Service(
         name="student", handlers={events_pb2.ConversationStarted: handler}, max_in_flight=max_in_flight, retry=QUICK

@@ -21,7 +21,8 @@ from tests.integration.transport.contract import TransportContract
 from tests.integration.transport.embedded import connect as open_log
 from tests.integration.transport.recovery import RecoveryContract
 from tests.integration.transport.runs import RunsContract
-from tests.integration.transport.support import Connect, held, idle, reply, serving, started, student, until
+from tests.integration.transport.support import Connect, held, idle, reply, serving, started, student
+from tests.waiting import until
 
 Started = events_pb2.ConversationStarted
 

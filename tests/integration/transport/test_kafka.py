@@ -17,7 +17,8 @@ from tests.integration.transport.kafka import connect as open_kafka
 from tests.integration.transport.kafka import settings as settings_of
 from tests.integration.transport.recovery import RecoveryContract
 from tests.integration.transport.runs import RunsContract
-from tests.integration.transport.support import Connect, held, idle, reply, serving, started, student, until
+from tests.integration.transport.support import Connect, held, idle, reply, serving, started, student
+from tests.waiting import until
 
 Started = events_pb2.ConversationStarted
 

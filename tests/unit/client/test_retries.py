@@ -68,3 +68,12 @@ async def test_a_pause_that_would_outlast_the_deadline_is_not_made(pauses: list[
     with pytest.raises(ServiceUnavailable, match="UNAVAILABLE"):
         await RetryBudget("the service at here:1", 0.01).wait(failure(grpc.StatusCode.UNAVAILABLE))
     assert pauses == []
+
+
+async def test_a_last_try_that_ran_out_of_time_does_not_hide_why_the_others_failed(pauses: list[float]) -> None:
+    budget = RetryBudget("the service at here:1", 60.0)
+    await budget.wait(failure(grpc.StatusCode.UNAVAILABLE))
+    with pytest.raises(ServiceUnavailable, match=r"here:1: why \(UNAVAILABLE\)"):
+        await budget.wait(failure(grpc.StatusCode.DEADLINE_EXCEEDED, "Deadline Exceeded"))
+    with pytest.raises(ServiceUnavailable, match=r"here:1: too late \(DEADLINE_EXCEEDED\)"):
+        await RetryBudget("the service at here:1", 60.0).wait(failure(grpc.StatusCode.DEADLINE_EXCEEDED, "too late"))

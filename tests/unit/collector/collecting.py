@@ -1,9 +1,5 @@
 """Conversations to collect, and what became of them."""
 
-import asyncio
-import time
-from collections.abc import Callable
-
 import pyarrow.parquet as pq
 
 from soliloquy.dataset.layout import ACCEPTED
@@ -32,10 +28,3 @@ def conversations_in(place: Storage, kind: str = ACCEPTED) -> list[Conversation]
 
 def ordinals_in(place: Storage, kind: str = ACCEPTED) -> list[int]:
     return [conversation.ordinal for conversation in conversations_in(place, kind)]
-
-
-async def until(holds: Callable[[], object], seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, f"not within {seconds} s"
-        await asyncio.sleep(0.01)

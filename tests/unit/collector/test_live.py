@@ -21,7 +21,8 @@ from soliloquy_services.collector import live
 from soliloquy_services.collector.live import DamagedShard, LiveDataset
 from soliloquy_services.collector.live_datasets import LiveDatasets
 from soliloquy_services.collector.settings import LiveSettings
-from tests.unit.collector.collecting import numbered, ordinals_in, until
+from tests.unit.collector.collecting import numbered, ordinals_in
+from tests.waiting import until
 
 RUN = numbered(0).run
 
@@ -164,7 +165,7 @@ async def test_a_run_that_is_over_is_written_at_once(settings: LiveSettings) -> 
         await datasets.add(numbered(1), [])
         assert not shards(settings.data / RUN.id)
         datasets.run_changed(RunChanged(run=RUN, state=RunState.RUN_STATE_FINISHED))
-        await until(lambda: shards(settings.data / RUN.id), seconds=5)
+        await until(lambda: shards(settings.data / RUN.id))
         assert ordinals_in(Storage(settings.data / RUN.id)) == [0, 1]
 
 
@@ -175,7 +176,7 @@ async def test_a_run_that_was_over_before_a_kill_is_written_after_the_restart(se
     killed.close()
     async with LiveDatasets(replace(settings, shard_seconds=600.0)) as datasets:
         datasets.run_changed(RunChanged(run=RUN, state=RunState.RUN_STATE_FINISHED))
-        await until(lambda: shards(folder), seconds=5)
+        await until(lambda: shards(folder))
     assert ordinals_in(Storage(folder)) == [0, 2]
 
 

@@ -17,7 +17,7 @@ async def telling(latest: LatestFeed[Any, Any]) -> AsyncIterator[None]:
 
 
 async def soon(watched: AsyncGenerator[int, None]) -> int:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         return await anext(watched)
 
 

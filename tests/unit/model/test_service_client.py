@@ -136,6 +136,7 @@ async def test_a_request_arrives_as_it_was() -> None:
     ("code", "raised"),
     [
         (Code.UNAVAILABLE, Unreachable),
+        (Code.CANCELLED, Unreachable),
         (Code.RESOURCE_EXHAUSTED, Throttled),
         (Code.DEADLINE_EXCEEDED, TimedOut),
         (Code.INTERNAL, InvalidAnswer),

@@ -15,7 +15,7 @@ from soliloquy.runs import supervision
 from soliloquy.runs.supervision import ProcessSpec, Supervisor
 from soliloquy.runtime.failure import Failure
 from tests.e2e.runs import alive, kill
-from tests.integration.transport.support import until
+from tests.waiting import until
 
 # It writes down its process id, says that it serves, and ends with its lifeline.
 SERVES = """

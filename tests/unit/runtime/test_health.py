@@ -11,7 +11,7 @@ import pytest
 from soliloquy.runtime.health import LAST_WORDS_SECONDS, MAX_CONNECTIONS, serve_probes
 from soliloquy.runtime.listening import CannotListen
 from soliloquy.runtime.metrics import LANES_IN_USE
-from tests.integration.transport.support import until
+from tests.waiting import until
 
 
 @dataclass(kw_only=True)

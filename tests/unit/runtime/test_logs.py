@@ -12,9 +12,10 @@ from soliloquy.runtime.logs import JSON, TEXT, relay, set_up
 from soliloquy.runtime.retry import Refused
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from soliloquy.v1 import events_pb2
-from tests.integration.transport.support import idle, serving, student, undecodable, until
+from tests.integration.transport.support import idle, serving, student, undecodable
 from tests.traces.trees import trace_of
 from tests.unit.runtime.traces.growing import conversation_id, start, submitted
+from tests.waiting import until
 
 WORDS = "the words of a student"
 _log = logging.getLogger("soliloquy_services.test")

@@ -30,7 +30,7 @@ from tests.unit.runtime.model.batching import (
     sending,
     waiting,
 )
-from tests.unit.runtime.model.test_remote import until
+from tests.waiting import until
 
 # None of these makes the endpoint work on a request twice.
 FAULTS = ("cancelled", "expired", "line_failed", "line_missing", "line_repeated", "lost", "unheard")
@@ -119,7 +119,7 @@ async def test_a_sender_that_ends_at_any_moment_is_followed_by_one_that_sends_no
             answers = asyncio.create_task(ask_all(client, 3))
             with monkeypatch.context() as patch:
                 patch.setattr(API_OF[form], moment, hanging_lines if moment == "lines" else hanging)
-                async with sending(models, tmp_path), asyncio.timeout(30):
+                async with sending(models, tmp_path), asyncio.timeout(120):
                     await reached.wait()
             async with sending(models, tmp_path):
                 assert len(await answers) == 3

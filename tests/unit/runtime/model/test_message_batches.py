@@ -33,7 +33,7 @@ from tests.unit.runtime.model.batching import (
     sending,
     waiting,
 )
-from tests.unit.runtime.model.test_remote import until
+from tests.waiting import until
 
 DIALECT = "anthropic"
 RULES = Message(role="system", text="You are a student. Say what a student says, in one or two sentences.")
@@ -266,7 +266,7 @@ async def test_what_the_mark_lets_a_cache_hold_is_billed_as_the_endpoint_says(tm
         request.messages.insert(0, RULES)
         return request
 
-    async with at_work(fake, tmp_path, dialect=DIALECT) as client, asyncio.timeout(30):
+    async with at_work(fake, tmp_path, dialect=DIALECT) as client, asyncio.timeout(120):
         await asyncio.gather(*(client.ask(with_rules(seed), 0.0) for seed in range(6)))
     [account] = Spending(tmp_path / "spending.sqlite").accounts()
     assert {kind: account[kind] for kind in KINDS} == {

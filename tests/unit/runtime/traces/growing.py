@@ -14,8 +14,9 @@ from soliloquy.v1 import events_pb2
 from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.runs_pb2 import Run
 from soliloquy_services.curriculum.handler import attempt_at
-from tests.integration.transport.support import QUICK, idle, serving, until
+from tests.integration.transport.support import QUICK, idle, serving
 from tests.traces.collector import PATH, Collector
+from tests.waiting import until
 
 RUN = Run(id="r1", recipe="soliloquy", in_flight=1000)
 Reply = Callable[[events_pb2.ConversationStarted], Awaitable[Outcome]]

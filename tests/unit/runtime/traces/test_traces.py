@@ -13,10 +13,11 @@ from soliloquy.runtime.retry import Refused
 from soliloquy.runtime.traces import spans
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from soliloquy.v1 import events_pb2
-from tests.integration.transport.support import idle, until
+from tests.integration.transport.support import idle
 from tests.traces.collector import Collector, collecting
 from tests.traces.trees import gaps, handlings, orphans, root, trace_of
 from tests.unit.runtime.traces.growing import conversation_id, grown, reply, services, traced
+from tests.waiting import until
 
 HOPS = [
     "curriculum problem.submitted",
