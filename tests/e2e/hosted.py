@@ -24,7 +24,7 @@ _SETTINGS = """
 [endpoints.hosted]
 engine = "openai"
 base_url = "{url}"
-model = "large"
+model = "scripted"
 prompt_price = 2.0
 completion_price = 8.0
 cached_price = 0.5

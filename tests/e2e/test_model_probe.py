@@ -19,7 +19,7 @@ def url() -> Iterator[str]:
 
 
 def probed(url: str, *options: str) -> dict[str, Any]:
-    told = said([SOLILOQUY, "model", "probe", "--base-url", url, "--model-name", "large", "--json", *options])
+    told = said([SOLILOQUY, "model", "probe", "--base-url", url, "--model-name", "scripted", "--json", *options])
     assert told.returncode == 0, told.stderr
     return dict(json.loads(told.stdout))
 
@@ -43,7 +43,7 @@ def test_the_settings_that_it_writes_run(url: str, tmp_path: Path) -> None:
 
 
 def test_an_endpoint_that_is_gone_is_one_line() -> None:
-    told = said([SOLILOQUY, "model", "probe", "--base-url", "http://127.0.0.1:1/v1", "--model-name", "large"])
+    told = said([SOLILOQUY, "model", "probe", "--base-url", "http://127.0.0.1:1/v1", "--model-name", "scripted"])
     assert told.returncode == 2
     [line] = told.stderr.splitlines()
     assert "cannot connect to 127.0.0.1:1" in line

@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 
 from services.model.fake.dialects import SpokenDialect
-from soliloquy.recipes.scripted.faults import Rates
+from soliloquy.standin.faults import Rates
 from soliloquy.v1.model_pb2 import Completion, Finish
 
 _TIMES = re.compile(r"(\d) [×*] (\d)")

@@ -7,9 +7,8 @@ from benchmarks.figures import figure, judged, merged
 from services.model.engines.scripted import ScriptedEngine
 from services.model.fake.server import FakeServer
 from services.model.fake.settings import FakeSettings, Fate
-from tests.unit.scripted.problems import Shelf
 
-ENGINE = ScriptedEngine(Shelf())
+ENGINE = ScriptedEngine()
 
 
 async def test_the_overhead_is_of_calls_that_were_answered() -> None:

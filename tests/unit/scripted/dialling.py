@@ -15,7 +15,7 @@ from soliloquy.v1.runs_pb2 import Run
 from tests.unit.scripted.growing import finished
 
 BANK = load_bank("arithmetic")
-ENGINE = ScriptedEngine(BANK.book)
+ENGINE = ScriptedEngine()
 MOVES = ("focus", "generic", "probing", "telling")
 
 

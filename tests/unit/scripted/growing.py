@@ -34,7 +34,7 @@ from soliloquy.v1.runs_pb2 import Run
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, STATUS_OK, Execution, Job, NamedValue, Value
 
 BANK = load_bank("physics")
-ENGINE = ScriptedEngine(BANK.book)
+ENGINE = ScriptedEngine()
 
 
 class Desk:

@@ -28,7 +28,6 @@ from soliloquy.v1.events_pb2 import EnrichmentNeeded
 from soliloquy.v1.runs_pb2 import Run
 from tests.unit.scripted.dialling import dialled
 from tests.unit.scripted.growing import finished
-from tests.unit.scripted.problems import Shelf
 
 COUNT, PROBLEMS, SEED = 60, 20, 11
 RECIPE = find("mathdial")
@@ -67,7 +66,7 @@ async def test_money_is_read_back_as_it_is_written() -> None:
     row = ProblemRow(question="A pen costs $2. What do 4 pens cost?", solution="4 * $2 = $8")
     problem = problem_from_row(row, "pens")
     run = Run(id="run", recipe="mathdial", max_turns=20, max_attempts=1, enrich=True)
-    engine = ScriptedEngine(Shelf([problem]))
+    engine = ScriptedEngine()
     (event,) = await enrich(
         EnrichmentNeeded(conversation=attempt_at(problem, run=run, ordinal=0, attempt=0)), engine, Enrichments(1)
     )

@@ -46,7 +46,7 @@ from training.evaluation.recipe_loop import RecipeLoop
 from training.evaluation.report import write_report
 
 BANK = load_bank("arithmetic")
-SCRIPTED = ScriptedEngine(BANK.book)
+SCRIPTED = ScriptedEngine()
 
 
 @cache

@@ -22,7 +22,7 @@ from tests.unit.scripted.growing import DESK
 from training.evaluation.recipe_loop import RecipeLoop
 
 BANK = load_bank("arithmetic")
-SCRIPTED = ScriptedEngine(BANK.book)
+SCRIPTED = ScriptedEngine()
 PROBLEM = BANK.family(BANK.names[0]).problem(3)
 
 

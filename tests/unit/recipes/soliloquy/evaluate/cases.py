@@ -22,8 +22,8 @@ from training.evaluation.cases import DrawnCases, run_bounded
 from training.evaluation.recipe_loop import RecipeLoop
 
 BANK = load_bank("physics")
-SCRIPTED = ScriptedEngine(BANK.book)
-NOISY = ScriptedEngine(BANK.book, noise=noise_of("harsh"))
+SCRIPTED = ScriptedEngine()
+NOISY = ScriptedEngine(noise=noise_of("harsh"))
 
 
 class Forgiving:
