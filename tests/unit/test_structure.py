@@ -22,6 +22,7 @@ BELOW = {
     "runtime": set(),
     "recipes": {"programs", "runtime", "texts", "truth"},
     "problems": {"programs", "recipes", "runtime", "texts", "truth"},
+    "standin": {"problems", "programs", "recipes", "runtime", "texts", "truth"},
     "web": set(),
     "dataset": {"recipes", "runtime", "texts", "truth", "web"},
     "client": {"dataset", "recipes", "runtime", "truth"},
@@ -53,6 +54,9 @@ def modules(folder: Path) -> list[Path]:
 def above(path: Path) -> set[str] | None:
     """Returns the parts above the recipes that a part of a recipe may import; None if it may import anything."""
     place = path.relative_to(LIBRARY).with_suffix("").parts
+    if place[:3] == ("recipes", "mathwell", "scripted"):
+        # It goes with its recipe into a package of its own, as others bring speakers with them.
+        return {"standin"}
     part = next((name for name in place[1:3] if name in SERVING), None)
     return SERVING[part] if place[0] == "recipes" and part else set()
 
@@ -85,8 +89,8 @@ def recipes() -> set[str]:
 
 
 def outside_recipes() -> Iterator[Path]:
-    """Yields the product's Python but for the folders of the recipes."""
-    own = [LIBRARY / "recipes" / name for name in recipes()]
+    """Yields the product's Python but for the folders of the recipes, and the stand-in that plays their roles."""
+    own = [*(LIBRARY / "recipes" / name for name in recipes()), LIBRARY / "standin"]
     for path in (path for part in (LIBRARY, SERVICES, TRAINING) for path in modules(part)):
         if not any(path.is_relative_to(folder) for folder in own):
             yield path

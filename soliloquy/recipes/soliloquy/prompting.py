@@ -1,7 +1,4 @@
-"""Fills the templates of `prompts/` in from a conversation.
-
-The scripted engine reads the tags (<question>, <conversation>, ..); everything else in a template may be reworded.
-"""
+"""Fills the templates of `prompts/` in from a conversation."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

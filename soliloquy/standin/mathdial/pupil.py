@@ -10,8 +10,6 @@ from soliloquy.recipes.scene import Scene
 from soliloquy.standin.phrasebook import Phrasebook, book_of
 from soliloquy.truth.calculations import calculations_of
 from soliloquy.truth.number_format import format_number
-from soliloquy.truth.quantities import values_in
-from soliloquy.truth.stated_answer import answer_in
 from soliloquy.v1.conversation_pb2 import Problem, Step
 
 
@@ -34,11 +32,6 @@ class PupilSolution:
 
 def pupil_solution(scene: Scene) -> PupilSolution:
     return _pupil(scene.slot("wrong"), scene.problem.SerializeToString(deterministic=True))
-
-
-def claimed_answer(text: str, problem: Problem) -> float | None:
-    """Returns what a message comes to, preferably in the unit of the problem's answer."""
-    return answer_in(text, problem.answer.unit, values_in(problem.question))
 
 
 # All prompts of the conversations about a problem have the same solution.

@@ -7,7 +7,7 @@ from soliloquy.recipes.mathdial.worked_solutions import mistakes, work_through
 from soliloquy.recipes.quantity_names import result_name
 from soliloquy.recipes.scene import Scene
 from soliloquy.standin.mathdial.pupil import PupilSolution, book, pupil_solution
-from soliloquy.standin.phrasebook import Part, capitalize, rephrase
+from soliloquy.standin.phrasebook import Part, rephrase
 from soliloquy.standin.stated import answer_symbol, message
 from soliloquy.truth.number_format import format_quantity, format_value, with_unit
 from soliloquy.v1.conversation_pb2 import Problem, Quantity
@@ -37,13 +37,13 @@ def reply(scene: Scene, rng: Random) -> str:
         "relines": _told((line.name, line.equation) for line in again),
     }
     asked = scene.messages(student=False)[-1] if kind == "held" else ""
-    paths = [("asked", one) for one in _ASKED if asked and book().cue(one).search(asked)]
+    paths: list[tuple[str, ...]] = [("asked", one) for one in _ASKED if asked and book().cue(one).search(asked)]
     paths += [("asked", "step") if asked else (kind,)]
     said = (book().wordings("student", *path, **slots) for path in paths)
     parts = [Part(options=next(filter(None, said)))]
     if rng.random() < book().tables["student"]["tells_more"][kind]:
         parts.append(book().optional("student", "further", kind, **slots))
-    text = capitalize(rephrase(parts, rng, 0, scene.messages(student=True)))
+    text = rephrase(parts, rng, scene.messages(student=True))
     meant = problem.answer.value if kind == "given_up" else float(found.answer)
     return message(text, [Quantity(symbol=answer_symbol(problem), value=meant)])
 

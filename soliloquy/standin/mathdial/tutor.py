@@ -12,13 +12,15 @@ from soliloquy.recipes.mathdial.worked_solutions import work_through
 from soliloquy.recipes.plausibility import is_plausible
 from soliloquy.recipes.quantity_names import result_name
 from soliloquy.recipes.scene import Scene
-from soliloquy.standin.mathdial.pupil import book, claimed_answer, pupil_solution
-from soliloquy.standin.phrasebook import Part, capitalize, rephrase
+from soliloquy.standin.mathdial.pupil import book, pupil_solution
+from soliloquy.standin.phrasebook import Part, rephrase
 from soliloquy.standin.programs import description
 from soliloquy.standin.slips import same
 from soliloquy.standin.stated import results_of, tutor_message
+from soliloquy.truth.judge import in_unit
 from soliloquy.truth.number_format import format_value, with_unit
 from soliloquy.truth.quantities import calculations_in, values_in
+from soliloquy.truth.stated_answer import answer_in
 from soliloquy.v1.conversation_pb2 import Problem, Step
 
 # A student who doubts for so many messages does not find the way alone.
@@ -26,10 +28,10 @@ _STUCK = 2
 
 
 def decide(scene: Scene, rng: Random) -> str:
-    value = claimed_answer(scene.turn.student.text, scene.problem)
+    value = _claimed(scene)
     if value is None:
         return json.dumps({"Use Python": "n"})
-    needed = description(_claimed_at(scene.problem, value), value)
+    needed = description(_claimed_at(scene, value), value)
     return json.dumps({"Use Python": "y", "Description": needed}, ensure_ascii=False)
 
 
@@ -84,7 +86,7 @@ def reply(scene: Scene, rng: Random) -> str:
     if not is_telling:
         others = (book().wordings("tutor", "says", kind, **slots) for kind in (intent, "calculation", "guide_focus"))
         options = next(filter(None, ([text for text in each if not _tells(text, problem)] for each in others)), options)
-    text = capitalize(rephrase([Part(options=options)], rng, 0, before))
+    text = rephrase([Part(options=options)], rng, before)
     return tutor_message(text, results_of(problem) if is_telling else ())
 
 
@@ -100,14 +102,24 @@ def _is_doubting(scene: Scene, messages: int = 1) -> bool:
     return len(latest) == messages and all(book().cue("doubting").search(said) for said in latest)
 
 
-def _claimed_at(problem: Problem, value: float) -> Step:
-    """Returns the step with this result, else the last step."""
-    steps = [step for step in problem.steps if step.HasField("result")]
-    return next((step for step in reversed(steps) if same(step.result.value, value)), steps[-1])
+def _claimed(scene: Scene) -> float | None:
+    """Returns the value that a message claims; of one that says nothing beside its words, what it comes to."""
+    if claims := scene.turn.student.claims:
+        return in_unit(claims[-1], scene.problem.answer.unit)
+    return answer_in(scene.turn.student.text, scene.problem.answer.unit, values_in(scene.problem.question))
+
+
+def _claimed_at(scene: Scene, value: float) -> Step:
+    """Returns the step whose result a message claims, else the one with this result, else the last step."""
+    steps = [step for step in scene.problem.steps if step.HasField("result")]
+    claimed = {claim.quantity for claim in scene.turn.student.claims}
+    named = (step for step in reversed(steps) if step.result.symbol in claimed)
+    alike = (step for step in reversed(steps) if same(step.result.value, value))
+    return next(named, None) or next(alike, steps[-1])
 
 
 def _evaluation(scene: Scene) -> str:
-    value = claimed_answer(scene.turn.student.text, scene.problem)
+    value = _claimed(scene)
     if value is None or not scene.output:
         return "unclear"
     if "True" not in scene.output.values():

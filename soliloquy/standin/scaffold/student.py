@@ -6,7 +6,7 @@ from soliloquy.recipes.scaffold.expected_answers import expects_formula, expects
 from soliloquy.recipes.scaffold.learner import said, wrong_answers
 from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.recipes.scene import Scene
-from soliloquy.standin.phrasebook import Part, capitalize, rephrase
+from soliloquy.standin.phrasebook import Part, rephrase
 from soliloquy.standin.scaffold.steps import book, step_of, target_of, working
 from soliloquy.standin.slips import split_working
 from soliloquy.standin.stated import message
@@ -26,7 +26,7 @@ def reply(scene: Scene, rng: Random) -> str:
         parts = _wrong(scene, slip, rng) if ways else [_says("mistaken")]
     else:
         parts = [_says(kind, name=step.result.name)]
-    text = capitalize(rephrase(parts, rng, 0, scene.messages(student=True)))
+    text = rephrase(parts, rng, scene.messages(student=True))
     # The last step that a sub-question covers may have no result of its own.
     expected = final_number(target.answer) if expects_number(target) else None
     if kind not in ("correct", "incorrect") or expected is None:

@@ -13,7 +13,7 @@ from soliloquy.recipes.scaffold.memory import plan_of
 from soliloquy.recipes.scaffold.reply_rules import count_questions
 from soliloquy.recipes.scene import Scene
 from soliloquy.runtime.model import ModelRefused
-from soliloquy.standin.phrasebook import Part, capitalize, rephrase
+from soliloquy.standin.phrasebook import Part, rephrase
 from soliloquy.standin.programs import description
 from soliloquy.standin.scaffold.steps import book, step_of
 from soliloquy.standin.slips import kind_of_mistake, split_working
@@ -48,7 +48,7 @@ def reply(scene: Scene, rng: Random) -> str:
     slots = {"name": name, "answer": answer, "final": answer, "now": str(at + 1)}
     analysis = book().one_of(rng, "tutor", "analysis", shown, **slots)
     parts = _parts(scene, plan, at, shown, slots, rng)
-    text = capitalize(rephrase(parts, rng, 0, scene.messages(student=False)))
+    text = rephrase(parts, rng, scene.messages(student=False))
     is_telling = solves or shown == "comprehension"
     told = claims_in(text, results_of(scene.problem)) if is_telling else []
     return tutored_text(analysis, shown, text, [StatedClaim.model_validate(one) for one in told])

@@ -9,7 +9,8 @@ from soliloquy.recipes.scene import Scene
 from soliloquy.recipes.symbols import is_conversion, is_word
 from soliloquy.standin.phrasebook import Phrasebook, book_of
 from soliloquy.standin.slips import same
-from soliloquy.truth.number_format import format_quantity, format_rounded
+from soliloquy.truth.exactness import is_exact
+from soliloquy.truth.number_format import format_quantity, format_rounded, format_value
 from soliloquy.truth.quantities import calculations_in, values_in
 from soliloquy.v1.conversation_pb2 import STEP_KIND_ALGEBRA, STEP_KIND_KNOWNS, Problem, Quantity, Step
 
@@ -61,6 +62,13 @@ def spoken_formula(formula: str) -> str:
     """Returns a formula that a person would say; empty for one of a program: "beats = rate × sleep_min"."""
     names = _NAME.findall(formula)
     return "" if any(map(is_word, names)) or is_conversion(names) else formula
+
+
+def written(result: Quantity) -> str:
+    """Writes a result as exactly as it has to be given: counts and money are not rounded."""
+    if is_exact(result.value, result.unit):
+        return format_value(result.value, result.unit)
+    return format_quantity(result)
 
 
 def list_values(quantities: Sequence[Quantity]) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from random import Random
 
 from soliloquy.recipes.scene import Scene
-from soliloquy.standin.phrasebook import Part, capitalize, rephrase
+from soliloquy.standin.phrasebook import Part, rephrase
 from soliloquy.standin.slips import split_working
 from soliloquy.standin.soliloquy.steps import (
     answer,
@@ -16,9 +16,10 @@ from soliloquy.standin.soliloquy.steps import (
     spoken_formula,
     step_of,
     working,
+    written,
 )
 from soliloquy.standin.stated import message
-from soliloquy.truth.number_format import format_quantity, format_value
+from soliloquy.truth.number_format import format_value
 from soliloquy.v1.conversation_pb2 import STEP_KIND_KNOWNS, Quantity, Slip, Step
 
 # Behaviour that has nothing to do with what the student knows.
@@ -42,7 +43,7 @@ def reply(scene: Scene, rng: Random) -> str:
         step = step_of(scene)
         parts = _right(step, _behaviour(scene, step, rng), rng)
         results = [step.result]
-    text = capitalize(rephrase(parts, rng, 0, scene.messages(student=True)))
+    text = rephrase(parts, rng, scene.messages(student=True))
     return message(text, results if kind in ("right", "wrong") and is_numeric(step_of(scene)) else ())
 
 
@@ -67,7 +68,7 @@ def _is_possible(behaviour: str, step: Step) -> bool:
     if behaviour == "back":
         return step.number > 1
     if behaviour == "partial":
-        return bool(spoken_formula(step.formula)) if is_numeric(step) else len(step.inputs) > 1
+        return bool(step.inputs and spoken_formula(step.formula)) if is_numeric(step) else len(step.inputs) > 1
     return True
 
 
@@ -80,7 +81,7 @@ def _right(step: Step, behaviour: str, rng: Random) -> list[Part]:
         return [_part(behaviour, name=step.result.name)]
     if not is_numeric(step):
         return [book().optional("student", "lead"), _part(answer_form(step), answer=answer(step))]
-    formula, value = spoken_formula(step.formula), format_quantity(step.result)
+    formula, value = spoken_formula(step.formula), written(step.result)
     parts = [_part("number", formula=formula, working=working(step), value=value, name=step.result.name)]
     if rng.random() < book().tables["student"]["tells_idea"] and (idea := idea_of(step)):
         parts.insert(0, book().optional("student", "told_idea", reason=idea))

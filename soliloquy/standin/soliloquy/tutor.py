@@ -8,7 +8,7 @@ from typing import NamedTuple
 from soliloquy.recipes.quantity_names import result_name
 from soliloquy.recipes.scene import Scene
 from soliloquy.recipes.soliloquy.codes import GIVING_ACTIONS
-from soliloquy.standin.phrasebook import Part, capitalize, rephrase
+from soliloquy.standin.phrasebook import Part, rephrase
 from soliloquy.standin.programs import comparison, description
 from soliloquy.standin.slips import kind_of_mistake, same, split_working
 from soliloquy.standin.soliloquy.reading import Gist, Message, read
@@ -25,11 +25,12 @@ from soliloquy.standin.soliloquy.steps import (
     spoken_formula,
     step_of,
     working,
+    written,
 )
 from soliloquy.standin.stated import claims_in
 from soliloquy.texts.phrases import says
 from soliloquy.truth.algebra_answers import algebra, stated_algebra
-from soliloquy.truth.number_format import format_quantity, format_value
+from soliloquy.truth.number_format import format_value
 from soliloquy.truth.units import measured
 from soliloquy.v1.conversation_pb2 import STEP_KIND_ALGEBRA, Slip, Step, StepKind
 
@@ -69,7 +70,7 @@ def decide(scene: Scene, rng: Random) -> str:
 
 def reply(scene: Scene, rng: Random) -> str:
     move = _move(scene, read(scene), rng)
-    text = capitalize(rephrase(move.parts, rng, 0, scene.messages(student=False)))
+    text = rephrase(move.parts, rng, scene.messages(student=False))
     is_telling = is_numeric(move.step) and (move.action in GIVING_ACTIONS or move.evaluation == "b")
     fields = {
         "Thoughts of Tutorbot": book().one_of(rng, "hidden", "thoughts", move.thought, step=str(move.step.number)),
@@ -104,8 +105,10 @@ def _move(scene: Scene, said: Message, rng: Random) -> Move:
             asks = book().cue("begin").search(said.text)
             parts = [_part("way_in"), _hint(scene, step)] if asks else [_part("welcome")]
             return _stay(scene, said, *(("f", 8) if asks else ("g", 12)), "opening", parts)
-        case Gist.REASON:
+        case Gist.REASON if says(said.text, idea_of(step)):
             return _advance(scene, step, "b", 3, "right", [_part("reason", "confirmed")])
+        case Gist.REASON:
+            return _advance(scene, step, "c", 5, "reason", [_part("reason", "given", explanation=idea_of(step) + ".")])
         case Gist.NUMBER | Gist.STATEMENT:
             return _assess(scene, said, rng)
         case Gist.KNOWN:
@@ -150,12 +153,12 @@ def _assess(scene: Scene, said: Message, rng: Random) -> Move:
 
 def _object(scene: Scene, said: Message) -> Move:
     """Speaks to the working that the student has shown, or asks for it: nobody is told a cause that was not shown."""
-    step, slip, written = said.step, _slip_in(said), _written(said)
+    step, slip, number = said.step, _slip_in(said), _written(said)
     numbers = split_working(slip)[1] if slip else ""
     shown = numbers if numbers and says(said.text, numbers) else ""
     asked = any(book().cue("asks_how").search(text) for text in scene.messages(student=False)[-1:])
-    if is_numeric(step) and written and not shown and not asked:
-        return Move("a", 1, "wrong", step, "q", [_part("wrong"), _part("asking_how", said=written)])
+    if is_numeric(step) and number and not shown and not asked:
+        return Move("a", 1, "wrong", step, "q", [_part("wrong"), _part("asking_how", said=number)])
     facts = _facts(scene, step)
     told: Sequence[str] = []
     if not is_numeric(step) and slip:
@@ -163,7 +166,7 @@ def _object(scene: Scene, said: Message) -> Move:
         told = book().wordings("tutor", "mistake", kind, **facts, belief=slip.working.rstrip("."))
     elif shown:
         kind = kind_of_mistake(slip, step)
-        told = book().wordings("tutor", "mistake", kind, **facts, working=shown, said=written)
+        told = book().wordings("tutor", "mistake", kind, **facts, working=shown, said=number)
     spoken = Part(options=_safe(scene, step, told)) if told else _hint(scene, step)
     return _stay(scene, said, "a", 1, "wrong", [_part("wrong", name=facts["name"]), spoken])
 
@@ -207,7 +210,7 @@ def _solution(step: Step) -> Part:
     if not is_numeric(step):
         explanation = step.explanation if step.formula else ""
         return _part("solution", answer_form(step), answer=answer(step), explanation=explanation)
-    value, formula = format_quantity(step.result), spoken_formula(step.formula)
+    value, formula = written(step.result), spoken_formula(step.formula)
     if not step.expression:
         return _part("solution", "number", name=step.result.name, stated=value)
     return _part("solution", "number", name=step.result.name, formula=formula, working=working(step), value=value)
