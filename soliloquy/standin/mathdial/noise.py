@@ -4,12 +4,9 @@ import json
 from random import Random
 
 from soliloquy.recipes.scene import Scene
-from soliloquy.runtime.beside import table_beside
 from soliloquy.standin.faults import Fields, Rates
-from soliloquy.standin.spoilt_messages import given_away, spoil_reply, spoil_student
+from soliloquy.standin.spoilt_messages import given_away, spoil_reply
 from soliloquy.truth.number_format import format_quantity
-
-RATES = table_beside(__file__, "noise.toml")
 
 
 def spoil_message(answer: str, scene: Scene, rates: Rates, rng: Random) -> str:
@@ -19,6 +16,3 @@ def spoil_message(answer: str, scene: Scene, rates: Rates, rng: Random) -> str:
         text = given_away(text, format_quantity(scene.problem.answer), rates, rng)
     fields["Message"] = spoil_reply(text, scene, rates, rng)
     return json.dumps(fields, ensure_ascii=False)
-
-
-NOISE = {"mathdial/student": spoil_student, "mathdial/replying": spoil_message}

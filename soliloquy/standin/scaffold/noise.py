@@ -4,12 +4,10 @@ from random import Random
 
 from soliloquy.recipes.scaffold.answers import Tutored, tutored_text
 from soliloquy.recipes.scene import Scene
-from soliloquy.runtime.beside import table_beside
 from soliloquy.standin.faults import Rates
 from soliloquy.standin.scaffold.steps import target_of
-from soliloquy.standin.spoilt_messages import given_away, spoil_student, spoilt
+from soliloquy.standin.spoilt_messages import given_away, spoilt
 
-RATES = table_beside(__file__, "noise.toml")
 _LEADING_ON = ("start", "incorrect", "confusion", "question", "irrelevant")
 
 
@@ -20,6 +18,3 @@ def spoil_tutored(answer: str, scene: Scene, rates: Rates, rng: Random) -> str:
         reply = given_away(reply, target_of(scene).answer.rstrip("."), rates, rng)
     reply = spoilt(reply, "reply", scene.messages(student=False), rates, rng)
     return tutored_text(tutored.analysis, tutored.state, reply, tutored.claims)
-
-
-NOISE = {"scaffold/student": spoil_student, "scaffold/tutoring": spoil_tutored}

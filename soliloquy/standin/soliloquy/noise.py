@@ -5,10 +5,9 @@ from random import Random
 
 from soliloquy.recipes.scene import Scene
 from soliloquy.recipes.soliloquy.codes import GIVING_ACTIONS
-from soliloquy.runtime.beside import table_beside
 from soliloquy.standin.faults import Fields, Rates
 from soliloquy.standin.soliloquy.steps import is_numeric, step_of
-from soliloquy.standin.spoilt_messages import given_away, spoil_reply, spoil_student
+from soliloquy.standin.spoilt_messages import given_away, spoil_reply
 from soliloquy.truth.number_format import format_quantity
 
 _EVALUATION = "Evaluation of Student Response"
@@ -17,8 +16,6 @@ _REPLY = "Tutorbot Response"
 _ACTION = "Action Based on Evaluation"
 _ACTION_ALIAS = "Action Based on the Evaluation"
 _DETAILED, _OUTLINE = "Detailed Solution", "Solution Outline"
-
-RATES = table_beside(__file__, "noise.toml")
 
 
 def spoil_judgement(answer: str, scene: Scene, rates: Rates, rng: Random) -> str:
@@ -61,14 +58,6 @@ def spoil_enrichment(answer: str, scene: Scene, rates: Rates, rng: Random) -> st
         case "misnumbered":
             fields[_OUTLINE] = fields[_OUTLINE].replace("Step 2)", "Step 3)", 1)
     return _written(fields)
-
-
-NOISE = {
-    "soliloquy/enriching": spoil_enrichment,
-    "soliloquy/student": spoil_student,
-    "soliloquy/received_python": spoil_judgement,
-    "soliloquy/no_python": spoil_judgement,
-}
 
 
 def _written(fields: Fields) -> str:

@@ -34,7 +34,8 @@ class Gist(Enum):
     UNCLEAR = auto()
 
 
-_REQUESTS = (Gist.HINT, Gist.SOLUTION, Gist.BACK, Gist.CONCEPT, Gist.OFF_TOPIC)
+# The first whose cue a message has counts.
+_REQUESTS = (Gist.SOLUTION, Gist.BACK, Gist.CONCEPT, Gist.HINT, Gist.OFF_TOPIC)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
