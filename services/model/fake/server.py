@@ -25,7 +25,7 @@ from soliloquy.runtime.listening import listening
 from soliloquy.runtime.model import Model, ModelRefused
 from soliloquy.runtime.model.dialects import BATCH_FORMS, UNKNOWN
 from soliloquy.runtime.model.openai_client import PROMPT_HEADER, SEED_HEADER
-from soliloquy.runtime.model.openai_format import STAND_IN, record_in
+from soliloquy.runtime.model.openai_format import record_in
 from soliloquy.runtime.model.samples import together
 from soliloquy.runtime.seeds import draw
 from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest, Message, Record
@@ -83,7 +83,7 @@ class FakeServer:
 
     async def _list(self, _: web.Request) -> web.StreamResponse:
         owner = self._dialect.dialect.owner or "stand-in"
-        return web.json_response({"object": "list", "data": [model_entry(STAND_IN) | {"owned_by": owner}]})
+        return web.json_response({"object": "list", "data": [model_entry("scripted") | {"owned_by": owner}]})
 
     async def _bill(self, _: web.Request) -> web.StreamResponse:
         return web.json_response(self.invoice.lines)

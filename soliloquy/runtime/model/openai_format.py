@@ -16,9 +16,8 @@ from soliloquy.runtime.model.samples import together
 from soliloquy.runtime.model.schemas import AS_WRITTEN, SchemaForm
 from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest, Record
 
-# How the name of a model begins that answers from the record of a request, and the record's place in a body; no other
-# model gets one.
-STAND_IN, RECORD = "scripted", "soliloquy_record"
+# The place of a record in the body of a request to a stand-in.
+RECORD = "soliloquy_record"
 # Longest excerpt of an endpoint's error message.
 MAX_WORDS = 300
 # The longest answer; a stream carries more around each token.
@@ -117,7 +116,7 @@ def body_of(request: GenerateRequest, model: str, attempt: Attempt, *, stream: b
         body |= {"stream": True, "stream_options": {"include_usage": True}}
     for name in attempt.without:
         body.pop(name, None)
-    if model.startswith(STAND_IN):
+    if request.HasField("record"):
         body[RECORD] = base64.b64encode(request.record.SerializeToString(deterministic=True)).decode()
     return body
 

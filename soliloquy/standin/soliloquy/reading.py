@@ -8,11 +8,13 @@ from soliloquy.recipes.templates import one_line
 from soliloquy.standin.slips import same
 from soliloquy.standin.soliloquy.steps import answer, book, is_numeric, step_of
 from soliloquy.texts.phrases import says
+from soliloquy.texts.utterances import content_words
 from soliloquy.truth.algebra_answers import gives_algebra
 from soliloquy.truth.judge import in_unit, judge_text
 from soliloquy.truth.ledger import ledger_of
-from soliloquy.truth.quantities import values_in
-from soliloquy.truth.stated_answer import answer_in
+from soliloquy.truth.quantities import WrittenQuantity, values_in
+from soliloquy.truth.stated_answer import answer_in, answer_quantity
+from soliloquy.truth.units import unit
 from soliloquy.v1.conversation_pb2 import STEP_KIND_ALGEBRA, STEP_KIND_KNOWNS, Step
 
 
@@ -50,11 +52,14 @@ class Message:
 
 def read(scene: Scene) -> Message:
     text, step = one_line(scene.turn.student.text), step_of(scene)
-    asked = scene.messages(student=False)
-    if not asked:
+    is_opening = not scene.messages(student=False)
+    # A person may begin with an answer.
+    if is_opening and not scene.record.person:
         return Message(gist=Gist.OPENING, text=text, step=step)
     if (number := _number(scene, text, step)) is not None:
         return number
+    if is_opening:
+        return Message(gist=Gist.OPENING, text=text, step=step)
     if scene.slot("is_asked_why"):
         return Message(gist=Gist.REASON, text=text, step=step)
     request = next((one for one in _REQUESTS if book().cue(one.name.lower()).search(text)), None)
@@ -83,12 +88,20 @@ def _number(scene: Scene, text: str, step: Step) -> Message | None:
         gist = Gist.NUMBER if there.number >= step.number else Gist.KNOWN
         return Message(gist=gist, text=text, step=there, value=value, right=_verdict(scene))
     own = ledger.of_step(step.number) if is_numeric(step) and not claims else None
-    if own is None or judge_text(text, own, ledger, step.ask) is None:
+    right = None if own is None else judge_text(text, own, ledger, step.ask)
+    stated = answer_quantity(text, step.result.unit)
+    if stated is None or right is None or not (right or _is_about(text, stated, scene, step)):
         return None
-    stated = answer_in(text, step.result.unit)
-    if stated is None:
-        return None
-    return Message(gist=Gist.NUMBER, text=text, step=step, value=stated, right=_verdict(scene))
+    value = answer_in(text, step.result.unit)
+    return Message(gist=Gist.NUMBER, text=text, step=step, value=value, right=_verdict(scene))
+
+
+def _is_about(text: str, stated: WrittenQuantity, scene: Scene, step: Step) -> bool:
+    """Whether a number may be meant for the step: in its unit, or in a message without a word of anything else."""
+    if stated.unit is not None and stated.unit == unit(step.result.unit):
+        return True
+    known = content_words(f"{scene.problem.question} {step.ask} {step.result.name} {step.explanation}")
+    return not [word for word in content_words(text) if word.isalpha() and len(word) > 1 and word not in known]
 
 
 def _verdict(scene: Scene) -> bool | None:

@@ -8,7 +8,6 @@ from services.model.engines.scripted import ScriptedEngine
 from services.model.fake.server import FakeServer
 from soliloquy.runtime.model.keys import Key
 from soliloquy.runtime.model.openai_client import OpenAIClient
-from soliloquy.runtime.model.openai_format import STAND_IN
 from soliloquy.runtime.model.remote import RemoteModel
 from soliloquy.runtime.model.settings import Endpoint
 
@@ -19,7 +18,7 @@ ENGINE = ScriptedEngine()
 async def asking(fake: FakeServer, *, key: str = "", **settings: Any) -> AsyncIterator[RemoteModel]:
     """A client of the stand-in."""
     async with fake.serving("127.0.0.1:0") as url:
-        endpoint = Endpoint(engine="openai", base_url=url, **{"model": STAND_IN, **settings})
+        endpoint = Endpoint(engine="openai", base_url=url, **{"model": "scripted", **settings})
         model = RemoteModel("fake", endpoint, OpenAIClient("fake", endpoint, Key(key, "OPENAI_API_KEY")))
         try:
             yield model
