@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from soliloquy.recipes.recipe import find
+from soliloquy.standin.speakers import speakers_of
 from tests.e2e.hosted import fake
 from tests.e2e.runs import SOLILOQUY, grown, said
 
@@ -30,7 +30,7 @@ def test_each_prompt_is_shown_with_its_answer_and_how_it_was_read(url: str) -> N
     assert found["facts"]["streaming"].startswith("yes, ")
     assert found["facts"]["refuses"] == []
     # Nobody reads what speakers say that they claim.
-    assert {prompt["prompt"] for prompt in found["prompts"]} == set(find("soliloquy").speakers) - {"soliloquy/reader"}
+    assert {prompt["prompt"] for prompt in found["prompts"]} == set(speakers_of("soliloquy")) - {"soliloquy/reader"}
     assert {prompt["outcome"] for prompt in found["prompts"]} == {"strict"}
     assert {prompt["schema"] for prompt in found["prompts"]} == {"a strict schema (whole)"}
     assert all(prompt["answers"] and prompt["prompt_tokens"] for prompt in found["prompts"])

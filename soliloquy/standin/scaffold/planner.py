@@ -14,7 +14,7 @@ from soliloquy.recipes.scaffold.plan_rules import POLICY
 from soliloquy.recipes.scaffold.told_names import undefined_names
 from soliloquy.recipes.scene import Scene
 from soliloquy.recipes.symbols import is_conversion
-from soliloquy.standin.scaffold.steps import book, working
+from soliloquy.standin.scaffold.steps import book, known_problem, working
 from soliloquy.truth.number_format import format_quantity, written_value
 from soliloquy.v1.conversation_pb2 import Problem, Step
 
@@ -32,10 +32,9 @@ def plan(scene: Scene, rng: Random) -> str:
 
 def plan_alone(scene: Scene, rng: Random) -> str:
     """Writes the layout of a model that has learned to plan; without mistakes, since nobody verifies this plan."""
-    questions = [
-        SubQuestion(question=row["Question"], answer=row["Expected Answer"]) for row in _by_parts(scene.problem)
-    ]
-    return "\n".join(plan_lines(Plan(analysis=_analysis(scene.problem, rng), questions=questions)))
+    problem = known_problem(scene)
+    questions = [SubQuestion(question=row["Question"], answer=row["Expected Answer"]) for row in _by_parts(problem)]
+    return "\n".join(plan_lines(Plan(analysis=_analysis(problem, rng), questions=questions)))
 
 
 def verify(scene: Scene, rng: Random) -> str:

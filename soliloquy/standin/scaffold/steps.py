@@ -10,12 +10,22 @@ from soliloquy.recipes.scene import Scene
 from soliloquy.standin.phrasebook import Phrasebook, book_of
 from soliloquy.truth.expressions import parse_expression
 from soliloquy.truth.number_format import written_number
-from soliloquy.v1.conversation_pb2 import Step
+from soliloquy.v1.conversation_pb2 import Problem, Step
 
 
 @cache
 def book() -> Phrasebook:
     return book_of(Path(__file__))
+
+
+def known_problem(scene: Scene) -> Problem:
+    """Returns the problem; of one without steps, the answer is the only step."""
+    if scene.problem.steps:
+        return scene.problem
+    problem = Problem()
+    problem.CopyFrom(scene.problem)
+    problem.steps.add(number=1, ask=problem.question, result=problem.answer)
+    return problem
 
 
 def target_of(scene: Scene) -> SubQuestion:
@@ -25,7 +35,7 @@ def target_of(scene: Scene) -> SubQuestion:
 
 def step_of(scene: Scene) -> Step:
     """Returns the last step that the sub-question covers."""
-    return asked_step(scene.problem, target_of(scene))
+    return asked_step(known_problem(scene), target_of(scene))
 
 
 def working(step: Step) -> str:

@@ -60,9 +60,9 @@ def read(scene: Scene) -> Message:
         return number
     if is_opening:
         return Message(gist=Gist.OPENING, text=text, step=step)
+    request = next((one for one in _REQUESTS if book().cue(one.name.lower()).search(text)), None)
     if scene.slot("is_asked_why"):
         return Message(gist=Gist.REASON, text=text, step=step)
-    request = next((one for one in _REQUESTS if book().cue(one.name.lower()).search(text)), None)
     if not is_numeric(step):
         found = _statement(text, step)
         if found is Gist.PARTIAL or (found is None and request):
@@ -71,7 +71,8 @@ def read(scene: Scene) -> Message:
             calculated = _verdict(scene)
             right = bool(found) if calculated is None else calculated
             return Message(gist=Gist.STATEMENT, text=text, step=step, right=right)
-    if request is None and is_numeric(step) and step.formula and says(text, step.formula):
+    # A person is told of no formula that is right, since nothing is calculated for it.
+    if request is None and is_numeric(step) and not scene.record.person and says(text, step.formula):
         request = Gist.PARTIAL
     return Message(gist=request or Gist.UNCLEAR, text=text, step=step)
 
@@ -87,13 +88,17 @@ def _number(scene: Scene, text: str, step: Step) -> Message | None:
         value = in_unit(claim, there.result.unit)
         gist = Gist.NUMBER if there.number >= step.number else Gist.KNOWN
         return Message(gist=gist, text=text, step=there, value=value, right=_verdict(scene))
-    own = ledger.of_step(step.number) if is_numeric(step) and not claims else None
-    right = None if own is None else judge_text(text, own, ledger, step.ask)
-    stated = answer_quantity(text, step.result.unit)
-    if stated is None or right is None or not (right or _is_about(text, stated, scene, step)):
+    if claims:
         return None
-    value = answer_in(text, step.result.unit)
-    return Message(gist=Gist.NUMBER, text=text, step=step, value=value, right=_verdict(scene))
+    # A person may give the result of a later step.
+    steps = scene.problem.steps[step.number - 1 :] if scene.record.person else [step]
+    for there in filter(is_numeric, steps):
+        own, stated = ledger.of_step(there.number), answer_quantity(text, there.result.unit)
+        right = judge_text(text, own, ledger, there.ask) if own and stated else None
+        if stated and (right or (right is False and there == step and _is_about(text, stated, scene, step))):
+            value = answer_in(text, there.result.unit)
+            return Message(gist=Gist.NUMBER, text=text, step=there, value=value, right=_verdict(scene))
+    return None
 
 
 def _is_about(text: str, stated: WrittenQuantity, scene: Scene, step: Step) -> bool:

@@ -144,7 +144,8 @@ def _assess(scene: Scene, said: Message, rng: Random) -> Move:
     confirmed = _part("right", form, **_facts(scene, step), said=_written(said))
     told = [confirmed]
     if is_numeric(step) and idea_of(step):
-        if rng.random() < book().tables["tutor"]["asks_why"]:
+        # What a person says for a reason cannot be judged.
+        if not scene.record.person and rng.random() < book().tables["tutor"]["asks_why"]:
             return Move("b", 3, "right", step, "q", [_part("why", said=_written(said))])
         if rng.random() < book().tables["tutor"]["explains"]:
             told.append(book().optional("tutor", "explained", explanation=_facts(scene, step)["explanation"]))

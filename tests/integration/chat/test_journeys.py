@@ -1,4 +1,4 @@
-"""A person's own words: the scripted tutor judges only what it can read, and asks, helps or steers otherwise."""
+"""A person's own words: the stand-in judges only what the reader of all messages can read, and asks otherwise."""
 
 import pytest
 
@@ -8,8 +8,8 @@ from tests.integration.executor.support import needs_runsc
 
 pytestmark = [needs_runsc, pytest.mark.asyncio(loop_scope="session")]
 
-# Of a hundred messages, so many get the reply that a fair tutor gives.
-_FAIR_SHARE = 0.97
+# Of a hundred messages, so many get the reply that a fair tutor gives; to most others it asks what is meant.
+_FAIR_SHARE = 0.75
 
 
 async def replies(opened: Room, name: str) -> list[Graded]:

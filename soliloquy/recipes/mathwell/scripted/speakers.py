@@ -85,15 +85,15 @@ def judge(scene: Scene, rng: Random) -> str:
 
 
 def read(scene: Scene, rng: Random) -> str:
-    """Misses what a rule misses that needs no program; knows no second scene."""
+    """Misses what a rule misses that needs no program; knows no second reading."""
     problem = WordProblem(question=scene.slot("question").strip(), code="", answer=None)
     found = (one for one in score(problem).opinions if one.criterion == Criterion.SOLVABLE and one.judge != "rules")
     missing = next((one.because for one in found), "nothing")
-    return Reading.written(missing=missing, other_scene="none", other_answer="none")
+    return Reading.written(missing=missing, other_reading="none", other_answer="none")
 
 
 SPEAKERS: Mapping[str, Speaker] = {
     "mathwell/writing": write,
     "mathwell/judging": judge,
-    "mathwell/scene": read,
+    "mathwell/reading": read,
 }
