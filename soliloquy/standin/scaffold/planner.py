@@ -136,7 +136,9 @@ def _analysis(problem: Problem, rng: Random) -> str:
     given = {known.symbol: known for step in problem.steps for known in step.inputs if known.symbol not in derived}
     knowns = ", ".join(f"{known.name} {format_quantity(known)}" for known in given.values())
     way = [step.result.name for step in problem.steps[:-1] if step.HasField("result")]
-    return book().one_of(rng, "planner", "analysis", knowns=knowns, way=", then ".join(way), wanted=problem.answer.name)
+    return book().one_of(
+        rng, "planner", "analysis", knowns=knowns, way=", then ".join(way), wanted=problem.answer.name or "answer"
+    )
 
 
 def _mistake(rng: Random) -> str | None:

@@ -61,7 +61,7 @@ def read(scene: Scene) -> Message:
     if is_opening:
         return Message(gist=Gist.OPENING, text=text, step=step)
     request = next((one for one in _REQUESTS if book().cue(one.name.lower()).search(text)), None)
-    if scene.slot("is_asked_why"):
+    if scene.slot("is_asked_why") and not scene.record.person:
         return Message(gist=Gist.REASON, text=text, step=step)
     if not is_numeric(step):
         found = _statement(text, step)
