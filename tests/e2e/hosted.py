@@ -39,7 +39,7 @@ def fake(*options: str, http: str = "127.0.0.1:0") -> Iterator[str]:
         assert process.stderr
         try:
             said = process.stderr.readline()
-            assert said.startswith("ready, for --model openai --base-url http://"), said
+            assert said.startswith("ready, for --model openai --model-name scripted --base-url http://"), said
             yield said.split()[-1]
         finally:
             process.terminate()

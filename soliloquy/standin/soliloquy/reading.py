@@ -96,8 +96,8 @@ def _number(scene: Scene, text: str, step: Step) -> Message | None:
         own, stated = ledger.of_step(there.number), answer_quantity(text, there.result.unit)
         right = judge_text(text, own, ledger, there.ask) if own and stated else None
         if stated and (right or (right is False and there == step and _is_about(text, stated, scene, step))):
-            value = answer_in(text, there.result.unit)
-            return Message(gist=Gist.NUMBER, text=text, step=there, value=value, right=_verdict(scene))
+            found = answer_in(text, there.result.unit)
+            return Message(gist=Gist.NUMBER, text=text, step=there, value=found, right=_verdict(scene))
     return None
 
 
