@@ -144,7 +144,9 @@ def test_a_killed_run_of_a_mixture_goes_on_to_the_same_bytes(tmp_path: Path) -> 
     told = manifest(tmp_path / "out")
     assert [member["weight"] for member in told["run"]["roles"]["composer"]] == [0.4, 0.6]
     # Rejected conversations count, too.
-    assert drawn <= {entry["model"] for entry in told["counts"]["models"] if entry["role"] == "composer"}
+    assert {f"scripted-{member}" for member in drawn} <= {
+        entry["model"] for entry in told["counts"]["models"] if entry["role"] == "composer"
+    }
     assert told["cost"]["tutor at large"] > 0
     assert told["cost"]["student"] is None, "its price is unknown"
     assert {f"composer at {name}" for name in drawn} <= told["cost"].keys()
