@@ -61,8 +61,8 @@ def observe_models(observation: CallLog) -> None:
     """Has the scripted models of this process log their calls; modules import them after this."""
     build = model.scripted_model
 
-    def observed(settings: model.ModelSettings, *, person: bool = False) -> LoggedModel:
-        return LoggedModel(build(settings, person=person), observation)
+    def observed(settings: model.ModelSettings) -> LoggedModel:
+        return LoggedModel(build(settings), observation)
 
     model.scripted_model = observed
 

@@ -6,22 +6,21 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, NamedTuple
 
-from soliloquy.problems.book import ProblemBook, as_one_line
 from soliloquy.recipes.packages import known_recipes
-from soliloquy.recipes.recipe import find
-from soliloquy.recipes.scripted.faults import Rates
-from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
+from soliloquy.recipes.scene import Scene
 from soliloquy.runtime.beside import table_beside
 from soliloquy.runtime.model import StreamListener
-from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, Problem
+from soliloquy.standin.faults import Rates
+from soliloquy.standin.speakers import rates_of, spoils
+from soliloquy.v1.conversation_pb2 import Conversation, ModelCall
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from soliloquy_services.model.engines import noise
 from soliloquy_services.model.engines.noise import Noise
 from soliloquy_services.model.engines.scripted import ScriptedEngine
 
 _STUDENT, _PROGRAM = "/student", "/use_python"
-# A prompt's words for the message that is to be written, and whether its answer is right then.
-_TAGS = ("intent", "state", "belief")
+# The slots that say what a message is to be, and whether its answer is right then.
+_KINDS = ("kind", "shown", "belief")
 _IS_RIGHT = {
     **dict.fromkeys(("right", "correct", "given_up"), True),
     **dict.fromkeys(("wrong", "incorrect", "held"), False),
@@ -38,7 +37,6 @@ class FaultRates:
     students: float
 
 
-_NO_PROBLEMS = ProblemBook(lambda _: None)
 NO_FAULTS = FaultRates(programs=0, descriptions=0, contradicted=0, students=0)
 
 
@@ -52,10 +50,9 @@ class Drawn(NamedTuple):
 class DrawnAnswers:
     """Answers as the scripted model, and keeps what it drew by the conversation and the answer."""
 
-    def __init__(self, rates: FaultRates, problems: Sequence[Problem]) -> None:
-        by_question = {as_one_line(problem.question): problem for problem in problems}
+    def __init__(self, rates: FaultRates) -> None:
         self._noise = _remembering(rates)
-        self._engine = ScriptedEngine(ProblemBook(by_question.get), noise=self._noise)
+        self._engine = ScriptedEngine(noise=self._noise)
         self._drawn: dict[tuple[str, str], Drawn] = {}
 
     async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
@@ -85,15 +82,14 @@ def _remembering(rates: FaultRates) -> "_RememberingNoise":
         "verdict": {"contradicted": rates.contradicted},
         "words": counted["words"],
     }
-    spoils = {prompt: spoil for name in known_recipes() for prompt, spoil in find(name).noise.items()}
     return _RememberingNoise(
-        Rates(tables), {name: Rates(_with_students(tables, name, rates.students)) for name in known_recipes()}, spoils
+        Rates(tables), {name: Rates(_with_students(tables, name, rates.students)) for name in known_recipes()}, spoils()
     )
 
 
 def _with_students(tables: Mapping[str, Any], recipe: str, rate: float) -> Mapping[str, Any]:
     """Adds that who is to be right is wrong, in the words of the recipe."""
-    own = find(recipe).noise_rates
+    own = rates_of(recipe)
     kinds = {kind: dict.fromkeys(others, rate) for kind, others in own.get("kinds", {}).items() if _IS_RIGHT.get(kind)}
     return {**tables, "kinds": kinds, "words": {**tables["words"], **own.get("words", {})}}
 
@@ -104,23 +100,22 @@ class _RememberingNoise(Noise):
         self.latest = Drawn(None, None)
         self.faults: Counter[str] = Counter()
 
-    def misread(self, name: str, prompt: str, rng: Random) -> str:
-        read = super().misread(name, prompt, rng)
-        if not name.endswith(_STUDENT):
-            self.faults["verdicts"] += read != prompt
+    def misread(self, scene: Scene, rng: Random) -> Scene:
+        read = super().misread(scene, rng)
+        if not scene.prompt.endswith(_STUDENT):
+            self.faults["verdicts"] += bool(read.misread)
             return read
-        wanted, written = (_is_right(ParsedPrompt(name, text, _NO_PROBLEMS)) for text in (prompt, read))
+        wanted, written = _is_right(scene), _is_right(read)
         self.latest = Drawn(wanted, written)
         self.faults["students"] += wanted is not written
         return read
 
-    def spoil(self, answer: str, parsed: ParsedPrompt, rng: Random) -> str:
-        spoilt = super().spoil(answer, parsed, rng)
-        if spoilt != answer and not parsed.prompt.endswith(_STUDENT):
-            self.faults["programs" if parsed.prompt.endswith(_PROGRAM) else "descriptions"] += 1
+    def spoil(self, answer: str, scene: Scene, rng: Random) -> str:
+        spoilt = super().spoil(answer, scene, rng)
+        if spoilt != answer and not scene.prompt.endswith(_STUDENT):
+            self.faults["programs" if scene.prompt.endswith(_PROGRAM) else "descriptions"] += 1
         return spoilt
 
 
-def _is_right(prompt: ParsedPrompt) -> bool | None:
-    tag = next((tag for tag in _TAGS if prompt.has(tag)), "")
-    return _IS_RIGHT.get(prompt.attributes(tag).get("kind", "")) if tag else None
+def _is_right(scene: Scene) -> bool | None:
+    return _IS_RIGHT.get(next(filter(None, map(scene.slot, _KINDS)), ""))

@@ -27,9 +27,10 @@ from benchmarks.known_truth import (
 )
 from benchmarks.sandbox_load import running_pool
 from soliloquy.recipes.calls import calls_of_turns
-from soliloquy.recipes.recipe import Recipe, find
-from soliloquy.recipes.scaffold.scripted.phrases import book
+from soliloquy.recipes.recipe import find
 from soliloquy.runs.assembly import conversation_handlers
+from soliloquy.standin.scaffold.steps import book
+from soliloquy.standin.speakers import why_unusable
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.events_pb2 import ConversationFinished
 from soliloquy.v1.runs_pb2 import Run
@@ -134,7 +135,7 @@ async def measure(
     found: dict[str, dict[str, Counts]] = {}
     async with running_pool(sandboxes=2, spares=1) as (pool, _):
         for name in recipes:
-            forms = {form: _of_use(find(name), form, seed) for form in FORMS}
+            forms = {form: _of_use(name, form, seed) for form in FORMS}
             shares = _shares(conversations, [form for form, problems in forms.items() if problems])
             found[name] = {}
             for form, share in shares.items():
@@ -146,9 +147,11 @@ async def measure(
     return found
 
 
-def _of_use(recipe: Recipe, form: str, seed: int) -> list[KnownProblem]:
+def _of_use(name: str, form: str, seed: int) -> list[KnownProblem]:
     problems = [
-        one for one in known_problems(form) if not recipe.refuses(one.problem) and not recipe.unscripted(one.problem)
+        one
+        for one in known_problems(form)
+        if not find(name).refuses(one.problem) and not why_unusable(name, one.problem)
     ]
     Random(seed).shuffle(problems)
     return problems
@@ -189,7 +192,7 @@ async def play(
     run: Run, problems: Sequence[KnownProblem], rates: FaultRates, pool: JobExecutor
 ) -> tuple[list[Conversation], DrawnAnswers]:
     """Plays a conversation about each problem to its end, none of them a second time."""
-    drawn = DrawnAnswers(rates, [known.problem for known in problems])
+    drawn = DrawnAnswers(rates)
     handlers, gate = conversation_handlers(drawn, pool), asyncio.Semaphore(_TOGETHER)
 
     async def played(place: int, known: KnownProblem) -> Conversation:

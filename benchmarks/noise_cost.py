@@ -11,7 +11,7 @@ from rich.console import Console
 from benchmarks.command import AS_JSON, generated, status_line, table
 from soliloquy.dataset.mending_counts import SENT_BACK, STANDS, TAKEN_BACK, MendingCounts
 from soliloquy.dataset.reading import Dataset
-from soliloquy.recipes.scripted.faults import LEVELS
+from soliloquy.standin.faults import LEVELS
 from soliloquy.v1.conversation_pb2 import Conversation
 
 _BANKS = {"soliloquy": "physics", "mathdial": "arithmetic", "scaffold": "arithmetic"}

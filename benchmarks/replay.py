@@ -14,7 +14,6 @@ from benchmarks.sandbox_load import running_pool
 from benchmarks.soliloquies import conversations
 from soliloquy.cli.tables import facts
 from soliloquy.cli.terminal import open_console
-from soliloquy.problems.book import ProblemBook, as_one_line
 from soliloquy.recipes.soliloquy.recipe import RECIPE
 from soliloquy.runs.assembly import conversation_handlers
 from soliloquy.v1.conversation_pb2 import Conversation
@@ -46,7 +45,7 @@ def replay(*, folder: Path, as_json: bool) -> None:
 
 
 async def _played(recorded: list[Conversation]) -> list[Conversation]:
-    scripted = ScriptedEngine(ProblemBook({as_one_line(each.problem.question): each.problem for each in recorded}.get))
+    scripted = ScriptedEngine()
     gate = asyncio.Semaphore(_TOGETHER)
     async with running_pool(sandboxes=2, spares=1) as (pool, _):
         return await asyncio.gather(

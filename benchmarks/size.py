@@ -29,11 +29,11 @@ def parts() -> dict[str, Part]:
     """Measures the parts of the product that have a ceiling, without generated code."""
     product = [path for folder in _PRODUCT for path in _python(ROOT / folder)]
     truth = [path for path in (ROOT / "soliloquy/truth").rglob("*") if path.suffix in (".py", *_WORDS)]
-    scripted = [path for path in product if "scripted" in path.parts]
+    scripted = [path for path in product if {"scripted", "standin"} & {*path.parts}]
     groups = {
         "product": product,
         "truth, tables included": truth,
-        "scripted speakers": scripted,
+        "stand-in": scripted,
         "recipes": [path for path in _python(ROOT / "soliloquy/recipes") if path not in scripted],
         **{name: [*_python(ROOT / "soliloquy" / name)] for name in ("cli", "dataset", "problems", "runs", "runtime")},
         **{name: [*_python(ROOT / name)] for name in ("papers", "services", "training", "tests")},

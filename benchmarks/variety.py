@@ -75,7 +75,7 @@ async def write(seed: int) -> Mapping[str, Readings]:
             source = CommissionSource(examples=examples, topics=(topic,), grade=grade, commissioned=commissioned)
             for ordinal in range(_EACH):
                 problem = source.problem(seed, ordinal)
-                ask = Ask(model=ScriptedEngine(source.book), role="codegen", origin=(problem.id,))
+                ask = Ask(model=ScriptedEngine(), role="codegen", origin=(problem.id,), problem=problem)
                 written = await ask(prompting.writing(problem, {}), WrittenProblem)
                 answer = trace_solution(written.code).value
                 made = WordProblem(question=written.question, code=written.code, answer=answer, topic=topic)

@@ -43,7 +43,7 @@ async def count_solved(
     joined, student = JoinedRequests(model, tries), digest(seed, problem.id)
 
     async def solved(number: int) -> bool:
-        ask = Ask(model=joined, role="student", origin=(seed, problem.id, number), draw_key=student)
+        ask = Ask(model=joined, role="student", origin=(seed, problem.id, number), draw_key=student, problem=problem)
         try:
             handed_in = await ask(prompt, Solution)
         except Unusable:

@@ -8,7 +8,6 @@ from soliloquy.problems.solving.independent_programs import dispute, weigh
 from soliloquy.problems.solving.worked_steps import worked_steps
 from soliloquy.recipes.outcomes import finish
 from soliloquy.recipes.recipe import Recipe, find
-from soliloquy.recipes.scripted.parsed_prompt import problem_record
 from soliloquy.runtime.ask import Ask, Prompt
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.model import Model
@@ -45,7 +44,7 @@ async def enrich(event: EnrichmentNeeded, model: Model, enrichments: Enrichments
         recipe = find(run.recipe)
         key = _key(problem, recipe.enrichment_prompt(problem, run.prompts))
         # The seeds depend on the problem alone, so that every conversation gets the same answer.
-        ask = Ask(model=model, role="planner", origin=(key,), problem=problem_record(problem))
+        ask = Ask(model=model, role="planner", origin=(key,), problem=problem)
         enriched = await enrichments.get(key, partial(_enriched, recipe, problem, run.prompts, ask))
         problem.enrichment.MergeFrom(enriched.enrichment)
     return emit(ConversationStarted(conversation=conversation))
@@ -58,7 +57,8 @@ async def _enriched(recipe: Recipe, problem: Problem, changed: Mapping[str, str]
 async def _read(problem: Problem, model: Model, enrichments: Enrichments) -> bool:
     """Has a model read the steps of a solution in prose, which stay if it cannot; returns whether one was asked."""
     key = digest("steps", problem.question, problem.solution)
-    read = await enrichments.get(key, partial(worked_steps, problem, Ask(model=model, role="planner", origin=(key,))))
+    ask = Ask(model=model, role="planner", origin=(key,), problem=problem)
+    read = await enrichments.get(key, partial(worked_steps, problem, ask))
     problem.enrichment.calls.extend(read.enrichment.calls)
     if read.steps:
         del problem.steps[:]

@@ -159,7 +159,7 @@ def generate(
         raise click.UsageError(f"--classifiers requires a recipe that writes problems: {recipe} does not")
     if kafka is None:
         _check_sandbox()
-    changed = chosen_prompts(recipe, prompts, scripted=settings["models"].has_scripted)
+    changed = chosen_prompts(recipe, prompts)
     source = problems_of(problems, recipe, changed, lambda line: None if quiet else echo(line, err=True))
     limit = Budget(dollars=budget, tokens=budget_tokens)
     plan = Plan.of(

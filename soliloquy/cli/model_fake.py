@@ -142,5 +142,5 @@ def fake(
 async def _serve(server: "FakeServer", address: str) -> None:
     stopped = stop_signals()
     async with server.serving(address) as url:
-        echo(f"ready, for --model openai --base-url {url}", err=True)
+        echo(f"ready, for --model openai --model-name scripted --base-url {url}", err=True)
         await stopped.wait()

@@ -17,16 +17,13 @@ PROMPTS = click.option(
 )
 
 
-def chosen_prompts(recipe: str, place: Path | None, *, scripted: bool) -> Mapping[str, str]:
-    """Returns the files of the folder that differ from the recipe's own; raises BrokenPrompt.
-
-    `scripted` says whether the scripted model is to read them.
-    """
+def chosen_prompts(recipe: str, place: Path | None) -> Mapping[str, str]:
+    """Returns the files of the folder that differ from the recipe's own; raises BrokenPrompt."""
     if place is None:
         return {}
     changed = changed_texts(recipe, place)
     try:
-        checked_prompts(recipe, changed, scripted=scripted)
+        checked_prompts(recipe, changed)
     except BrokenPrompt as error:
         raise BrokenPrompt(f"{place}/{error}") from None
     return changed

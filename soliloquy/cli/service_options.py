@@ -14,8 +14,8 @@ from soliloquy.cli.parameters import DURATION, SIZE, Choice, whole
 from soliloquy.dataset.layout import ShardLimits
 from soliloquy.problems.bank.bank import bank_names
 from soliloquy.recipes.recipe import load_judges
-from soliloquy.recipes.scripted.faults import LEVELS
 from soliloquy.runtime.foreign import refuse_foreign
+from soliloquy.standin.faults import LEVELS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 T = TypeVar("T")

@@ -7,7 +7,6 @@ from functools import cached_property
 from itertools import islice
 from random import Random
 
-from soliloquy.problems.book import ProblemBook
 from soliloquy.problems.sources import ProblemSource
 from soliloquy.recipes.programs import solution_program
 from soliloquy.runtime.seeds import digest, draw
@@ -42,10 +41,6 @@ class CommissionSource:
     @cached_property
     def digest(self) -> str:
         return digest("commissions", self.examples.digest, *self.topics, self.grade, *self.operations)
-
-    @property
-    def book(self) -> ProblemBook:
-        return self.examples.book
 
     def problem(self, run_seed: int, ordinal: int) -> Problem:
         topic = draw(run_seed, "commission", ordinal).choice(self.topics)

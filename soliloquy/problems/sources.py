@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Protocol
 
 from soliloquy.problems.bank.bank import bank_names, load_bank
-from soliloquy.problems.book import ProblemBook
 from soliloquy.problems.files.problem_file import FaultyLine, ProblemFile, read_problems
 from soliloquy.runtime.failure import Failure, did_you_mean
 from soliloquy.v1.conversation_pb2 import Problem
@@ -19,9 +18,6 @@ class ProblemSource(Protocol):
     @property
     def count(self) -> int | None:
         """The number of problems; None if they never end."""
-
-    @property
-    def book(self) -> ProblemBook: ...
 
     def problem(self, run_seed: int, ordinal: int) -> Problem:
         """Returns the problem at a place in a run: the same for every call, on every machine."""

@@ -1,9 +1,8 @@
 """Lets a person take the student's place: which part of a streamed answer to show, and where each message is stored."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from soliloquy.recipes.scripted.parsed_prompt import Speaker
 from soliloquy.runtime.events import Outcome
 from soliloquy.v1.conversation_pb2 import Conversation, StudentReply
 from soliloquy.v1.events_pb2 import ConversationStarted
@@ -40,8 +39,7 @@ class Person:
     # The work that the student is assumed to have handed in before the first turn.
     prior_work: Callable[[Conversation], str] = lambda _: ""
     record_student: Callable[[Conversation, str], None] = record_student_message
-    # The scripted answers to a person, by prompt name, in place of the recipe's; with a guide to them.
-    speakers: Mapping[str, Speaker] = field(default_factory=dict)
+    # What the stand-in understands; None if it tutors nobody.
     guide: Guide | None = None
     # Adds an earlier reply of which only the text is known.
     record_tutor: Callable[[Conversation, str], None] = record_tutor_reply

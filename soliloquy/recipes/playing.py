@@ -10,7 +10,6 @@ from soliloquy.recipes.outcomes import finish
 from soliloquy.recipes.recipe import Recipe
 from soliloquy.recipes.rewinding import rewinding_parts
 from soliloquy.recipes.rules import Broken, Rules
-from soliloquy.recipes.scripted.parsed_prompt import problem_record
 from soliloquy.recipes.templates import latest_exchange
 from soliloquy.recipes.turn_faults import claim_calls, faults_in, reason_of, rejected, settled
 from soliloquy.runtime.ask import Answered, Ask, SentBack, Unusable
@@ -200,7 +199,7 @@ async def _version(event: E, act: Act[E], role: str, model: Model, attempt: _Att
         role=role,
         origin=(*origin, *rewinding_parts(conversation), *attempt.purpose),
         draw_key=conversation.id,
-        problem=problem_record(conversation.problem),
+        conversation=conversation,
         fallback=attempt.fallback,
         sent_back=attempt.sent_back,
         shortened=latest_exchange,

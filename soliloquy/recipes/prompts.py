@@ -1,6 +1,5 @@
 """Prompt files that a run has in place of its recipe's own: the text of each changed file, by its name."""
 
-import re
 from collections.abc import Mapping
 from pathlib import Path, PurePath
 
@@ -13,7 +12,6 @@ MOST_BYTES = 32 * 1024
 # The tutor's possible personas, for every recipe with this slot.
 _SHARED = Path(__file__).with_name("shared_prompts")
 _TUTORS = b"$tutor_persona"
-_TAG = re.compile(r"</?\w+(?=[ >])")
 
 
 class BrokenPrompt(Failure):
@@ -63,15 +61,6 @@ def check_files(recipe: str, changed: Mapping[str, str]) -> None:
             or f"; it has {', '.join(own)}"
         )
         raise BrokenPrompt(f"{unknown[:80]}: the recipe {recipe} has no such prompt{near}")
-
-
-def check_tags(recipe: str, changed: Mapping[str, str]) -> None:
-    """Raises BrokenPrompt for a text that lacks a tag of the recipe's own: the scripted model reads the tags."""
-    own = own_texts(recipe)
-    for file, text in changed.items():
-        if lost := next((tag for tag in _TAG.findall(own[file]) if tag not in _TAG.findall(text)), ""):
-            why = "the scripted model reads its sections: keep it, or use a language model in every role"
-            raise BrokenPrompt(f"{file}: {lost}> is missing: {why}")
 
 
 def read_text(path: Path, named: str) -> str:

@@ -6,7 +6,6 @@ from copy import deepcopy
 
 from soliloquy.recipes.answers import ClaimsRead, StudentMessage
 from soliloquy.recipes.claims import claims_of, is_in, quantities_asked
-from soliloquy.recipes.scripted.parsed_prompt import problem_record
 from soliloquy.recipes.templates import Templates, one_line, transcript
 from soliloquy.runtime.answers import Unreadable
 from soliloquy.runtime.ask import Ask, Prompt, Unusable
@@ -96,8 +95,7 @@ async def with_claims(conversation: Conversation, read: Reader | None, model: Mo
     # A message that is written anew is read anew.
     said = (turn.student.text, turn.tutor.text)
     origin = (conversation.run.seed, conversation.id, len(done.turns), ROLE, *said)
-    record = problem_record(conversation.problem)
-    ask = Ask(model=model, role=ROLE, origin=origin, draw_key=conversation.id, problem=record)
+    ask = Ask(model=model, role=ROLE, origin=origin, draw_key=conversation.id, conversation=done)
     await read(done, ask)
     done.turns[-1].calls.extend(ask.calls)
     return done

@@ -15,12 +15,11 @@ from soliloquy.recipes.judges import Judge, Judges
 from soliloquy.recipes.labels import columns_of, faults_of_columns, labels_of, repeated_numbers
 from soliloquy.recipes.packages import folder, has_part, known_recipes, load, package
 from soliloquy.recipes.person import Person
-from soliloquy.recipes.prompts import check_files, check_tags
+from soliloquy.recipes.prompts import check_files
 from soliloquy.recipes.reader import Reader
 from soliloquy.recipes.records import record
 from soliloquy.recipes.rules import Rules
-from soliloquy.recipes.scripted.faults import Spoil
-from soliloquy.recipes.scripted.parsed_prompt import Speaker
+from soliloquy.recipes.scene import Speaker, Spoil
 from soliloquy.runtime.ask import Ask, Prompt
 from soliloquy.runtime.events import Outcome
 from soliloquy.runtime.extensions import BadPackage
@@ -112,8 +111,6 @@ class Recipe:
     always_enriched: bool = False
     # Returns why a problem is of no use to the recipe; empty if it is of use.
     refuses: Callable[[Problem], str] = _refuses_none
-    # Returns why only the scripted model has no use for such a problem; empty if it has.
-    unscripted: Callable[[Problem], str] = _refuses_none
     # For recipes that write problems: the topics to write about. None for recipes that work through given problems.
     topics: Callable[[Mapping[str, str]], Sequence[str]] | None = None
     # Returns the labels of a problem that is still to be written; set with `topics`.
@@ -155,9 +152,9 @@ class Recipe:
     dialogue: Callable[[Conversation], list[TrainingMessage]]
     # Training examples for a model that writes only the tutor's messages; None if the recipe has no such task.
     replies: Callable[[Conversation, ReplyContext], list[Lesson]] | None = None
-    # The scripted answer to each prompt, by prompt name, for runs without a language model.
-    speakers: Mapping[str, Speaker]
-    # Imitates the faults of real models in this recipe's answers, by the prompt's name, and their rates.
+    # For recipes of other packages: the stand-in's answer to each prompt, by the prompt's name, and how it imitates the
+    # faults of real models, with their rates.
+    speakers: Mapping[str, Speaker] = field(default_factory=dict)
     noise: Mapping[str, Spoil] = field(default_factory=dict)
     noise_rates: Mapping[str, Any] = field(default_factory=dict)
     # None if the recipe tutors nobody.
@@ -198,13 +195,10 @@ def find(name: str) -> Recipe:
     return replace(recipe, check=also_checked(recipe.check)) if further_checks() else recipe
 
 
-def checked_prompts(recipe: str, changed: Mapping[str, str], *, scripted: bool) -> dict[str, str]:
+def checked_prompts(recipe: str, changed: Mapping[str, str]) -> dict[str, str]:
     """Returns the digest of each prompt; raises BrokenPrompt if a model cannot be asked with them."""
     check_files(recipe, changed)
-    digests = find(recipe).fingerprints(changed)
-    if scripted:
-        check_tags(recipe, changed)
-    return digests
+    return find(recipe).fingerprints(changed)
 
 
 def load_judges(classifiers: Path | None) -> Judges:

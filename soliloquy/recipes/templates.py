@@ -99,7 +99,7 @@ class Texts:
     def prompt(self, state: str, **slots: str) -> Prompt:
         said = [(role, text % (self._shared | slots)) for role, text in self._sections(state)]
         temperature = self.temperatures.get(state, 0.0)
-        return Prompt(name=f"{self._templates.recipe}/{state}", said=said, temperature=temperature)
+        return Prompt(name=f"{self._templates.recipe}/{state}", said=said, temperature=temperature, slots=slots)
 
     @functools.cached_property
     def temperatures(self) -> Mapping[str, float]:

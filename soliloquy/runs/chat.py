@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -59,7 +58,7 @@ class ChatProblems:
     def own_problem(self, question: str, solution: str) -> Problem:
         """Returns the bank's problem if the question is one of a bank, because its steps are known."""
         if not solution:
-            known = (load_bank(bank).book.recognise(question) for bank in bank_names())
+            known = (load_bank(bank).recognise(question) for bank in bank_names())
             if problem := next(filter(None, known), None):
                 return problem
         try:
@@ -71,10 +70,8 @@ class ChatProblems:
 @asynccontextmanager
 async def tutoring(model: ModelSettings, sandbox: Sandbox, settings: "ChatSettings") -> AsyncIterator["ChatTutors"]:
     """Completions are not cached: they may answer a person's words."""
-    # A chat may be about a problem of any bank.
-    known = replace(model, problems=list(dict.fromkeys([*model.problems, *bank_names()])))
     async with (
-        open_models(model.models, lambda: scripted_model(known, person=True), None) as models,
+        open_models(model.models, lambda: scripted_model(model), None) as models,
         sandbox,
     ):
         usual = tutor(models, sandbox, settings, by=tutoring_model(model.models))

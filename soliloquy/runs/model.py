@@ -4,16 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from soliloquy.problems.bank.bank import load_bank
-from soliloquy.problems.book import ProblemBook
-from soliloquy.problems.solving.independent_programs import SPEAKERS
-from soliloquy.problems.sources import problem_source
+from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.recipes.packages import known_recipes
-from soliloquy.recipes.recipe import RANKED, find
+from soliloquy.recipes.recipe import RANKED
 from soliloquy.runtime.failure import Failure, did_you_mean
 from soliloquy.runtime.model import StreamingModel
 from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.model.settings_file import read_models, shipped_models
+from soliloquy.standin.speakers import speakers_of
 
 # The scripted model writes problems from this bank if none of its own sources is a bank.
 _WRITING_BANK = "arithmetic"
@@ -21,11 +19,11 @@ _WRITING_BANK = "arithmetic"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ModelSettings:
-    # Banks and files of the problems that the scripted model knows.
+    # Banks and files; from the first bank the scripted model takes the problems that it writes.
     problems: Sequence[str] = ()
     # Seconds that the scripted model takes for each answer.
     latency: float = 0.0
-    # How often answers have the faults of real models: one of the levels of `recipes/scripted/levels.toml`.
+    # How often answers have the faults of real models: one of the levels of `standin/levels.toml`.
     noise: str = "none"
     # Which endpoint answers each role. API keys are read where they are used and never travel with the settings.
     models: Models = field(default_factory=shipped_models)
@@ -54,19 +52,13 @@ def _prompts_like(name: str) -> Sequence[str]:
     """Returns the prompts of the recipe that the name begins with; of every recipe, if there is none of that name."""
     recipe, _, state = name.partition("/")
     if recipe in known_recipes():
-        found = find(recipe)
-        return sorted({*found.speakers, *(found.person.speakers if found.person else ())})
-    return [*SPEAKERS, *(f"{known}/{state or '..'}" for known in known_recipes())]
+        return sorted(speakers_of(recipe))
+    return [*speakers_of(recipe), *(f"{known}/{state or '..'}" for known in known_recipes())]
 
 
-def scripted_model(settings: ModelSettings, *, person: bool = False) -> StreamingModel:
-    """`person` makes it answer as to a person, whose words follow no script."""
+def scripted_model(settings: ModelSettings) -> StreamingModel:
     from soliloquy_services.model.engines.noise import noise_of
     from soliloquy_services.model.engines.scripted import ScriptedEngine
 
-    books = [problem_source(problems).book for problems in settings.problems]
-    book = ProblemBook(
-        lambda question: next(filter(None, (book.recognise(question) for book in books)), None),
-        next((book.draw for book in books if book.draw), None) or load_bank(_WRITING_BANK).draw,
-    )
-    return ScriptedEngine(book, latency=settings.latency, noise=noise_of(settings.noise), person=person)
+    bank = next((name for name in settings.problems if name in bank_names()), _WRITING_BANK)
+    return ScriptedEngine(load_bank(bank).draw, latency=settings.latency, noise=noise_of(settings.noise))

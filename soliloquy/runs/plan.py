@@ -89,7 +89,7 @@ class Plan:
         return cls(
             recipe=recipe,
             problems_sha256=source.digest,
-            prompts_sha256=checked_prompts(recipe, prompts, scripted=models.has_scripted),
+            prompts_sha256=checked_prompts(recipe, prompts),
             prompts=prompts,
             enrich=enrich or found.always_enriched,
             programs=is_file(problems) and found.commissioned is None and _can_solve(models),

@@ -10,11 +10,11 @@ from google.protobuf.message import Message
 
 from soliloquy.problems.sources import ProblemSource
 from soliloquy.recipes.calls import calls_of
-from soliloquy.recipes.recipe import find
 from soliloquy.runtime.events import ConversationEvent
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.handling import Handler
 from soliloquy.runtime.model import Model
+from soliloquy.standin.speakers import speakers_of
 from soliloquy.v1.conversation_pb2 import Conversation, ModelCall
 from soliloquy.v1.events_pb2 import ConversationFinished, EnrichmentNeeded
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
@@ -68,7 +68,7 @@ async def prompt_trials(
     recipe: str, source: ProblemSource, *, scripted: Model, on_trial: Model, handlers: MakeHandlers
 ) -> AsyncIterator[PromptTrial]:
     """Yields a trial for each prompt that the scripted conversations meet."""
-    open_prompts = set(find(recipe).speakers)
+    open_prompts = set(speakers_of(recipe))
     for ordinal in range(_MOST_CONVERSATIONS):
         event: ConversationEvent = EnrichmentNeeded(conversation=_conversation(recipe, source, ordinal))
         while open_prompts and not isinstance(event, ConversationFinished):

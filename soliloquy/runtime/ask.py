@@ -1,7 +1,7 @@
 """Asks a model, parses its answer, and asks again with the error shown where the answer is unusable."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
@@ -12,8 +12,8 @@ from soliloquy.runtime.model_answer import OUTCOMES, CutOff, Empty, Filtered, re
 from soliloquy.runtime.refusals import Refusal
 from soliloquy.runtime.seeds import digest, seed
 from soliloquy.runtime.traces import spans
-from soliloquy.v1.conversation_pb2 import ModelCall, ParseOutcome
-from soliloquy.v1.model_pb2 import GenerateRequest, Message, Sampling
+from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, ParseOutcome, Problem
+from soliloquy.v1.model_pb2 import GenerateRequest, Message, Record, Sampling
 
 MAX_ASKS = 3
 
@@ -26,6 +26,8 @@ class Prompt:
     said: Sequence[tuple[str, str]]
     # 0 leaves the temperature to the settings of the role.
     temperature: float = 0.0
+    # What its template was filled in with.
+    slots: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def messages(self) -> list[Message]:
@@ -64,8 +66,9 @@ class Ask:
     calls: list[ModelCall] = field(default_factory=list)
     # Asks with the same key have the same member of a mixture.
     draw_key: str = ""
-    # The record of the problem at hand, for the scripted model.
-    problem: bytes = b""
+    # The conversation or the problem at hand, for the stand-in.
+    conversation: Conversation | None = None
+    problem: Problem | None = None
     # Whether the role's fallback is asked in its place.
     fallback: bool = False
     # Earlier answers to the same event, each with the reason why it cannot be used; the last one follows its prompt.
@@ -110,7 +113,7 @@ class Ask:
                 extra_room=extra_room,
                 draw_key=self.draw_key,
                 fallback=self.fallback,
-                problem=self.problem,
+                record=self.record(prompt),
             )
             began = time.perf_counter()
             with spans.child(f"model {self.role}", "client", role=self.role, state=prompt.name, ask=len(call.raw) + 1):
@@ -167,6 +170,10 @@ class Ask:
         self._close(call, OUTCOMES.get(type(problem), ParseOutcome.PARSE_OUTCOME_FAILED))
         raise Unusable(f"{prompt.name}: unusable after {len(call.raw)} asks: {problem}")
 
+    def record(self, prompt: Prompt) -> Record:
+        """Returns what a prompt is written from."""
+        return record_of(self.conversation or Conversation(problem=self.problem), prompt.slots)
+
     def _again(self, prompt: Prompt, raw: str, reason: str) -> list[Message]:
         """Returns a prompt with its last answer and why it cannot be used."""
         return [
@@ -178,6 +185,22 @@ class Ask:
     def _close(self, call: ModelCall, outcome: ParseOutcome) -> None:
         call.outcome = outcome
         ANSWERS.labels(self.role, ParseOutcome.Name(outcome).removeprefix("PARSE_OUTCOME_").lower()).inc()
+
+
+def record_of(conversation: Conversation, slots: Mapping[str, str]) -> Record:
+    """Returns what a prompt about a conversation is written from."""
+    record = Record(
+        problem=conversation.problem,
+        turns=conversation.turns,
+        persona=conversation.persona,
+        tutor_persona=conversation.tutor_persona,
+        labels=conversation.labels,
+        person=conversation.person,
+        slots=slots,
+    )
+    for told in (record.problem.enrichment, *record.turns):
+        told.ClearField("calls")
+    return record
 
 
 def _checked(value: A, check: Callable[[A], None], *, is_last: bool) -> A:

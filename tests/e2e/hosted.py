@@ -24,7 +24,7 @@ _SETTINGS = """
 [endpoints.hosted]
 engine = "openai"
 base_url = "{url}"
-model = "large"
+model = "scripted"
 prompt_price = 2.0
 completion_price = 8.0
 cached_price = 0.5
@@ -39,7 +39,7 @@ def fake(*options: str, http: str = "127.0.0.1:0") -> Iterator[str]:
         assert process.stderr
         try:
             said = process.stderr.readline()
-            assert said.startswith("ready, for --model openai --base-url http://"), said
+            assert said.startswith("ready, for --model openai --model-name scripted --base-url http://"), said
             yield said.split()[-1]
         finally:
             process.terminate()

@@ -32,9 +32,10 @@ SOLILOQUY = str(Path(sys.executable).with_name("soliloquy"))
 def command(
     out: Path | str, *, conversations: int = 6, problems: str | Path = "physics", **options: str | int
 ) -> list[str]:
-    """An option that is True is a flag."""
+    """An option that is True is a flag. A stand-in behind an API answers by the name of the scripted model alone."""
+    usual = {"seed": 7} | ({"model_name": "scripted"} if options.get("model") == "openai" else {})
     flags = []
-    for name, value in ({"seed": 7} | options).items():
+    for name, value in (usual | options).items():
         flags += [f"--{name.replace('_', '-')}"] + ([] if value is True else [str(value)])
     wanted = ["--problems", str(problems), "--conversations", str(conversations), "--out", str(out)]
     return [SOLILOQUY, "generate", *wanted, "--json", *flags]

@@ -24,11 +24,11 @@ GOES_ON = "stopped at 0 of 2; the same command goes on from here\n"
 
 def told(out: Path, url: str, *, status: int) -> str:
     """The only line of a run that its endpoint keeps from its end."""
-    result = said(command(out, conversations=2, model="openai", base_url=url, model_name="large"))
+    result = said(command(out, conversations=2, model="openai", base_url=url, model_name="scripted"))
     assert result.returncode == status, result.stderr
     [line] = result.stderr.splitlines(keepends=True)
     assert line.startswith("soliloquy: openai (http"), line
-    assert "model 'large')" in line
+    assert "model 'scripted')" in line
     return line
 
 
@@ -104,7 +104,7 @@ OUT = ["--out", "out"]
 
 def asking(command: list[str], url: str, *more: str) -> list[str]:
     """A command that asks a model for something else than a dataset."""
-    return [SOLILOQUY, *command, "--model", "openai", "--base-url", url, "--model-name", "large", *more]
+    return [SOLILOQUY, *command, "--model", "openai", "--base-url", url, "--model-name", "scripted", *more]
 
 
 @pytest.fixture(
@@ -172,21 +172,21 @@ def test_a_server_that_accepts_calls_and_answers_nothing_stops_a_run(
 
 def test_a_stopped_run_goes_on_to_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with fake() as url:
-        grown(tmp_path / "calm", conversations=2, model="openai", base_url=url, model_name="large")
+        grown(tmp_path / "calm", conversations=2, model="openai", base_url=url, model_name="scripted")
         with monkeypatch.context() as patch:
             patch.setattr(progress, "PATIENCE_SECONDS", 0.5)
             stopped(tmp_path / "out", "http://127.0.0.1:1/v1")
-        grown(tmp_path / "out", conversations=2, model="openai", base_url=url, model_name="large")
+        grown(tmp_path / "out", conversations=2, model="openai", base_url=url, model_name="scripted")
     assert dataset(tmp_path / "out") == dataset(tmp_path / "calm")
 
 
 def test_an_installation_does_not_start_with_a_model_that_its_endpoint_denies(tmp_path: Path) -> None:
     with answering(404, REFUSED, ["small", "medium"]) as url:
-        model = ["--model", "openai", "--base-url", url, "--model-name", "large"]
+        model = ["--model", "openai", "--base-url", url, "--model-name", "scripted"]
         result = said([SOLILOQUY, "up", "--data", str(tmp_path / "data"), *model])
     assert result.returncode == 1
     [line] = result.stderr.splitlines()
-    assert "model 'large') does not serve this model" in line
+    assert "model 'scripted') does not serve this model" in line
     assert "it offers medium, small" in line
     assert not (tmp_path / "data").exists()
 

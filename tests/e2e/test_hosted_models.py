@@ -28,7 +28,7 @@ SETTINGS = """
 [endpoints.hosted]
 engine = "openai"
 base_url = "{url}"
-model = "large"
+model = "scripted"
 prompt_price = 2.0
 completion_price = 8.0
 key_variable = "HOSTED_KEY"
@@ -92,12 +92,12 @@ endpoint = "small"
 [endpoints.small]
 engine = "openai"
 base_url = "{url}"
-model = "small"
+model = "scripted-small"
 
 [endpoints.large]
 engine = "openai"
 base_url = "{url}"
-model = "large"
+model = "scripted-large"
 prompt_price = 2.0
 completion_price = 8.0
 
@@ -134,8 +134,10 @@ def test_a_killed_run_of_a_mixture_goes_on_to_the_same_bytes(tmp_path: Path) -> 
         calls = [call for turn in row["turns"] for call in turn["calls"]]
         member = models.drawn("composer", row["id"]).endpoint
         drawn.add(member)
-        assert {(call["endpoint"], call["model"]) for call in calls if call["role"] == "composer"} == {(member, member)}
-        assert {call["model"] for call in calls if call["prompt"] == "soliloquy/deciding"} == {"large"}
+        assert {(call["endpoint"], call["model"]) for call in calls if call["role"] == "composer"} == {
+            (member, f"scripted-{member}")
+        }
+        assert {call["model"] for call in calls if call["prompt"] == "soliloquy/deciding"} == {"scripted-large"}
         assert {call.get("endpoint") for call in calls if call["role"] == "codegen"} <= {None}
         for turn in row["turns"][1:]:
             tries = sum(one["role"] == "student" for one in turn["rejected"])
@@ -143,7 +145,9 @@ def test_a_killed_run_of_a_mixture_goes_on_to_the_same_bytes(tmp_path: Path) -> 
     told = manifest(tmp_path / "out")
     assert [member["weight"] for member in told["run"]["roles"]["composer"]] == [0.4, 0.6]
     # Rejected conversations count, too.
-    assert drawn <= {entry["model"] for entry in told["counts"]["models"] if entry["role"] == "composer"}
+    assert {f"scripted-{member}" for member in drawn} <= {
+        entry["model"] for entry in told["counts"]["models"] if entry["role"] == "composer"
+    }
     assert told["cost"]["tutor at large"] > 0
     assert told["cost"]["student"] is None, "its price is unknown"
     assert {f"composer at {name}" for name in drawn} <= told["cost"].keys()
@@ -179,7 +183,7 @@ def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     ("environment", "words"),
     [
         ({}, "HOSTED_KEY is not set"),
-        ({"HOSTED_KEY": "sk-wrong"}, "model 'large') refuses the key in HOSTED_KEY"),
+        ({"HOSTED_KEY": "sk-wrong"}, "model 'scripted') refuses the key in HOSTED_KEY"),
     ],
     ids=["none", "wrong"],
 )

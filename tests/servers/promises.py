@@ -14,13 +14,13 @@ from soliloquy.client import Dataset
 from soliloquy.recipes.answers import Decision, Program
 from soliloquy.recipes.calls import calls_of
 from soliloquy.recipes.mathdial.answers import ConfusionDescription, MoveChoice
-from soliloquy.recipes.recipe import find
 from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.runtime.answers import Answer
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.runtime.model.keys import Key
 from soliloquy.runtime.model.openai_client import OpenAIClient
 from soliloquy.runtime.model.settings import Endpoint
+from soliloquy.standin.speakers import speakers_of
 from soliloquy.v1.conversation_pb2 import Ending, ParseOutcome
 from soliloquy.v1.model_pb2 import Finish, GenerateRequest, Message, Sampling
 from tests.e2e.runs import SOLILOQUY, command, run
@@ -92,7 +92,7 @@ class RealServerPromises:
         assert found["facts"]["dialect"] == self.dialect
         assert found["facts"]["seeds"] == "honoured"
         assert found["facts"]["streaming"].startswith("yes")
-        assert {prompt["prompt"] for prompt in found["prompts"]} == set(find("soliloquy").speakers)
+        assert {prompt["prompt"] for prompt in found["prompts"]} == set(speakers_of("soliloquy"))
         assert all(prompt["answers"] and prompt["prompt_tokens"] for prompt in found["prompts"])
         assert f'dialect = "{self.dialect}"' in found["settings"]
 

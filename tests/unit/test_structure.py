@@ -24,6 +24,7 @@ BELOW = {
     "runtime": set(),
     "recipes": {"programs", "runtime", "texts", "truth"},
     "problems": {"programs", "recipes", "runtime", "texts", "truth"},
+    "standin": {"problems", "programs", "recipes", "runtime", "texts", "truth"},
     "web": set(),
     "dataset": {"recipes", "runtime", "texts", "truth", "web"},
     "client": {"dataset", "recipes", "runtime", "truth"},
@@ -95,8 +96,8 @@ def recipes() -> set[str]:
 
 
 def outside_recipes() -> Iterator[Path]:
-    """Yields the product's Python but for the folders of the recipes and their papers."""
-    own = [place / name for place in (LIBRARY / "recipes", PAPERS) for name in recipes()]
+    """Yields the product's Python but for the folders of the recipes and papers, and the stand-in that plays them."""
+    own = [*(place / name for place in (LIBRARY / "recipes", PAPERS) for name in recipes()), LIBRARY / "standin"]
     for path in (path for room in ROOMS for path in modules(room)):
         if not any(path.is_relative_to(folder) for folder in own):
             yield path

@@ -19,7 +19,6 @@ from soliloquy.runtime.answers import Answer
 from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import Conversation, Turn
 
-# The scripted speakers read the tagged sections of the prompts.
 SLOTS = {
     "student": {"question", "conversation", "change"},
     "tutoring": {"question", "fix", "conversation", "output"},

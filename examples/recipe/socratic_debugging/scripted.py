@@ -3,7 +3,7 @@
 from random import Random
 
 from socratic_debugging.prompting import Guidance
-from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt, Speaker
+from soliloquy.recipes.scene import Scene, Speaker
 
 _PROPOSALS = (
     "I think {change} would do it.",
@@ -19,22 +19,22 @@ _QUESTIONS = {
 }
 
 
-def student(reading: ParsedPrompt, rng: Random) -> str:
-    if change := reading.section("change"):
+def student(scene: Scene, rng: Random) -> str:
+    if change := scene.slot("change"):
         return rng.choice(_PROPOSALS).format(change=change)
     lead = rng.choice(("I wrote this program", "Here is my program", "This is what I have so far"))
     return f"{lead}. It goes through the numbers one by one, but what it gives is not what I want, and I see no reason."
 
 
-def tutor(reading: ParsedPrompt, rng: Random) -> str:
-    said = {line.text for line in reading.conversation if not line.student}
-    if reading.output.get("is_right") == "True":
+def tutor(scene: Scene, rng: Random) -> str:
+    said = set(scene.messages(student=False))
+    if scene.output.get("is_right") == "True":
         text = "That is it: the program gives what you wanted. Well found!"
         return Guidance.written(thoughts="The change works.", evaluation="b", points_at="output", text=text)
     free = [name for name, text in _QUESTIONS.items() if text not in said]
     name = rng.choice(free or list(_QUESTIONS))
     return Guidance.written(
-        thoughts=f"The program gives {reading.output.get('result')}; a look at it from another side may help.",
+        thoughts=f"The program gives {scene.output.get('result')}; a look at it from another side may help.",
         evaluation="g" if not said else "a",
         points_at=name,
         text=_QUESTIONS[name],

@@ -57,7 +57,7 @@ async def draw_dialogues(
     run = Run(id=f"{RECIPE}-{seed}", recipe=RECIPE, seed=seed, max_turns=_MAX_TURNS, max_attempts=1, enrich=True)
 
     async def enriched(problem: Problem) -> Enrichment:
-        ask = Ask(model=model, role="planner", origin=(run.id, problem.id))
+        ask = Ask(model=model, role="planner", origin=(run.id, problem.id), problem=problem)
         return await find(RECIPE).planner(problem, changed, ask)
 
     found: list[Conversation] = []

@@ -72,7 +72,7 @@ class Commissions:
 
     def plan(self, **settings: Any) -> Plan:
         """Returns the plan of the run that has these commissions written; raises Failure."""
-        changed = chosen_prompts("mathwell", self.prompts, scripted=settings["models"].has_scripted)
+        changed = chosen_prompts("mathwell", self.prompts)
         settings |= {"problems": self.examples, "prompts": changed, "max_turns": 1, "latency": 0.0}
         return Plan.of("mathwell", self.source, **settings)
 

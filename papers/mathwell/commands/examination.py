@@ -22,7 +22,7 @@ async def examine(problem: WordProblem, model: Model, run: Run) -> Evidence:
     asked = Problem(id=digest("word problem", problem.question, problem.code), question=problem.question)
     programs = await run_programs(asked, model, run)
     values = [value_of(program.execution) for program in programs]
-    ask = Ask(model=model, role="composer", origin=("word problem", asked.id))
+    ask = Ask(model=model, role="composer", origin=("word problem", asked.id), problem=asked)
     missing = ambiguous = None
     try:
         read = await ask(reading(problem), Reading)

@@ -5,9 +5,10 @@ import re
 from random import Random
 from typing import Any
 
-from soliloquy.recipes.scripted.faults import Fields, Rates, fenced, unfenced
-from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
+from soliloquy.recipes.scene import Scene
 from soliloquy.runtime.beside import table_beside
+from soliloquy.standin.faults import Fields, Rates, fenced, unfenced
+from soliloquy_papers.mathwell.commissions import commission_of
 
 _FUNCTION = "Python Function"
 _RETURN = re.compile(r"return (\w+)")
@@ -19,14 +20,14 @@ _OTHER_SIGN = {"+": "-", "-": "+", "*": "/", "/": "*"}
 RATES = table_beside(__file__, "noise.toml")
 
 
-def spoil_problem(answer: str, reading: ParsedPrompt, rates: Rates, rng: Random) -> str:
+def spoil_problem(answer: str, reading: Scene, rates: Rates, rng: Random) -> str:
     fields: Fields = json.loads(answer)
     code = unfenced(fields[_FUNCTION])
     if fault := rates.fault("function", rng):
         code = _spoil_function(code, fault)
     fields[_FUNCTION] = fenced(code, rates.fault("fence", rng))
     if fault := rates.fault("criteria", rng):
-        topic = reading.section("topic") if reading.has("topic") else ""
+        topic = commission_of(reading.problem).topic
         _fail_criterion(fields, fault, topic, rates.words["inappropriate"], rng)
     return json.dumps(fields, ensure_ascii=False)
 

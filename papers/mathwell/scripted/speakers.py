@@ -7,11 +7,12 @@ from pathlib import Path
 from random import Random
 
 from soliloquy.recipes.programs import steps_program
-from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt, Speaker
-from soliloquy.recipes.scripted.phrasebook import Phrasebook, load_tables
+from soliloquy.recipes.scene import Scene, Speaker
 from soliloquy.runtime.model import ModelRefused
+from soliloquy.standin.phrasebook import Phrasebook, load_tables
 from soliloquy.v1.conversation_pb2 import Problem, Ruling
 from soliloquy_papers.mathwell.answers import Judgement, Reading
+from soliloquy_papers.mathwell.commissions import POLICY, allowed_operations, commission_of
 from soliloquy_papers.mathwell.criteria.operations import OPERATIONS, operations_in
 from soliloquy_papers.mathwell.criteria.scoring import score
 from soliloquy_papers.mathwell.criteria.verdicts import Criterion, WordProblem
@@ -26,15 +27,15 @@ def _book() -> Phrasebook:
     return Phrasebook(load_tables(Path(__file__).with_name("phrases")))
 
 
-def write(reading: ParsedPrompt, rng: Random) -> str:
+def write(scene: Scene, rng: Random) -> str:
     """Composes a story about the topic; without one, or for other operations, writes a problem of the bank."""
-    topic = reading.section("topic") if reading.has("topic") else ""
-    composed = None
+    commission, composed = commission_of(scene.problem), None
+    topic = commission.topic
     if topic:
-        largest = min(int(reading.section("largest")), LARGEST) if reading.has("largest") else LARGEST
-        composed = compose(topic, _wanted(reading), largest, _book(), rng)
+        largest = min(POLICY["writing"]["largest"].get(str(commission.grade), LARGEST), LARGEST)
+        composed = compose(topic, _wanted(scene), largest, _book(), rng)
     if composed is None:
-        problem, function = _chosen(reading, rng)
+        problem, function = _chosen(scene, rng)
         # Without a topic the story stays as it is.
         story = [_book().one_of(rng, "stories", "about", topic=topic)] if topic else []
         composed = " ".join([*story, problem.question]), function
@@ -42,17 +43,17 @@ def write(reading: ParsedPrompt, rng: Random) -> str:
     return json.dumps(answer, ensure_ascii=False)
 
 
-def _wanted(reading: ParsedPrompt) -> Sequence[str]:
-    return reading.section("operations").split(", ") if reading.has("operations") else OPERATIONS
+def _wanted(scene: Scene) -> Sequence[str]:
+    return allowed_operations(commission_of(scene.problem)) or OPERATIONS
 
 
-def _chosen(reading: ParsedPrompt, rng: Random) -> tuple[Problem, str]:
+def _chosen(scene: Scene, rng: Random) -> tuple[Problem, str]:
     """Returns the first problem with only the requested operations, or the nearest one."""
-    wanted = _wanted(reading)
+    wanted = _wanted(scene)
     nearest: tuple[Problem, str] | None = None
     fewest = len(OPERATIONS) + 1
     for _ in range(_DRAWS):
-        problem = reading.draw_problem(rng)
+        problem = scene.draw_problem(rng)
         function = steps_program(problem.steps)
         others = set(operations_in(function, problem.question)).difference(wanted)
         if function and len(others) < fewest:
@@ -66,12 +67,12 @@ def _chosen(reading: ParsedPrompt, rng: Random) -> tuple[Problem, str]:
     return nearest
 
 
-def judge(reading: ParsedPrompt, rng: Random) -> str:
+def judge(scene: Scene, rng: Random) -> str:
     """Says no wherever a rule objects or has a doubt."""
-    returned = reading.section("returned").strip()
+    returned = scene.slot("answer")
     problem = WordProblem(
-        question=reading.section("question").strip(),
-        code=reading.section("function").strip(),
+        question=scene.slot("question").strip(),
+        code=scene.slot("code").strip(),
         answer=float(returned) if returned != "nothing" else None,
     )
     scores = score(problem)
@@ -83,9 +84,9 @@ def judge(reading: ParsedPrompt, rng: Random) -> str:
     return Judgement.written(**said)
 
 
-def read(reading: ParsedPrompt, rng: Random) -> str:
+def read(scene: Scene, rng: Random) -> str:
     """Misses what a rule misses that needs no program; knows no second reading."""
-    problem = WordProblem(question=reading.section("question").strip(), code="", answer=None)
+    problem = WordProblem(question=scene.slot("question").strip(), code="", answer=None)
     found = (one for one in score(problem).opinions if one.criterion == Criterion.SOLVABLE and one.judge != "rules")
     missing = next((one.because for one in found), "nothing")
     return Reading.written(missing=missing, other_reading="none", other_answer="none")

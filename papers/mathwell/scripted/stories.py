@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from random import Random
 
-from soliloquy.recipes.scripted.phrasebook import Phrasebook
+from soliloquy.standin.phrasebook import Phrasebook
 from soliloquy.truth.expressions import parse_expression
 
 _MOST_EVENTS = 4

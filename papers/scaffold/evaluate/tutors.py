@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from soliloquy.recipes.answers import PlainTutorMessage
 from soliloquy.recipes.scaffold import plan_prompting, prompting
@@ -11,12 +12,14 @@ from soliloquy.recipes.scaffold.labels_pb2 import EnrichmentLabels, StudentLabel
 from soliloquy.recipes.scaffold.memory import closing_state, solved, solved_after, store_solved
 from soliloquy.recipes.scaffold.states import STATES
 from soliloquy.recipes.scaffold.student import record_message, record_reply
+from soliloquy.runtime.answers import Answer
 from soliloquy.runtime.ask import Ask, Prompt
 from soliloquy.v1.conversation_pb2 import Calculation, Conversation, Ending, ModelCall, Turn
 from soliloquy.v1.runs_pb2 import Run
 from soliloquy_papers.scaffold.evaluate.dialogues import DialogueCase, DialogueRound
 from soliloquy_training.evaluation.recipe_loop import RecipeLoop
 
+A = TypeVar("A", bound=Answer)
 _PLAIN = Path(__file__).with_name("plain.txt")
 
 
@@ -34,16 +37,21 @@ class PlanningTutor:
     def calls(self) -> list[ModelCall]:
         return [call for ask in self._asks.values() for call in ask.calls]
 
+    async def _asked(self, role: str, prompt: Prompt, answer: type[A]) -> A:
+        ask = self._asks[role]
+        ask.conversation = self._conversation
+        return await ask(prompt, answer)
+
     async def reply(self, before: Sequence[DialogueRound], message: str) -> tuple[str, bool]:
         if not self._conversation.turns:
             problem = self._conversation.problem
-            own = await self._asks["planner"](plan_prompting.lesson(problem), UnaidedPlan)
+            own = await self._asked("planner", plan_prompting.lesson(problem), UnaidedPlan)
             problem.enrichment.labels = EnrichmentLabels(plan=own.plan).SerializeToString()
             for one in before:
                 self._record(one.student, one.state, one.tutor)
         await self._calculate(self._turn(message))
         turn = self._conversation.turns[-1]
-        tutored = await self._asks["composer"](prompting.tutoring(self._conversation, turn), Tutored)
+        tutored = await self._asked("composer", prompting.tutoring(self._conversation, turn), Tutored)
         self._track(turn, tutored.state, tutored.text)
         turn.tutor.thoughts = tutored.analysis
         return tutored.text, all(solved(turn))
@@ -74,7 +82,7 @@ class PlanningTutor:
         conversation = self._conversation
         if turn.number == 1 or not needs_calculation(conversation, turn):
             return
-        described = await self._asks["tutor"](prompting.describing(conversation, turn), CalculationRequest)
+        described = await self._asked("tutor", prompting.describing(conversation, turn), CalculationRequest)
         turn.calculation.CopyFrom(Calculation(description=described.description))
         ran = await self._loop.calculate(conversation)
         if ran.ending == Ending.ENDING_UNSPECIFIED:

@@ -294,7 +294,7 @@ def conversation_about(
 
 def _usable(prompts: Mapping[str, str], recipe: str, by: TutorModel) -> Mapping[str, str]:
     try:
-        checked_prompts(recipe, prompts, scripted=by.scripted)
+        checked_prompts(recipe, prompts)
     except BrokenPrompt as error:
         raise Refusal(Code.INVALID, f"prompts: {error}") from error
     return prompts

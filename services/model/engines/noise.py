@@ -3,20 +3,21 @@
 import json
 import re
 from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import replace
 from random import Random
 from typing import Any
 
 from soliloquy.recipes.packages import known_recipes
-from soliloquy.recipes.recipe import find
-from soliloquy.recipes.scripted.faults import LEVELS, Fields, Rates, Spoil, fenced, unfenced
-from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
-from soliloquy.recipes.scripted.program_faults import miscalculating
-from soliloquy.recipes.scripted.programs import without_input
+from soliloquy.recipes.scene import Scene, Spoil
 from soliloquy.runtime.beside import table_beside
+from soliloquy.standin.faults import LEVELS, Fields, Rates, fenced, unfenced
+from soliloquy.standin.program_faults import miscalculating
+from soliloquy.standin.programs import without_input
+from soliloquy.standin.speakers import rates_of, spoils
 
-_VERDICT = re.compile(r"(?<== )(True|False)(?=\s*$)", re.MULTILINE)
-# The last tag of a prompt that says what a message is to be.
-_KIND = re.compile(r'(?<= kind=")\w+(?=")')
+# The slots that say what a message is to be.
+_KINDS = ("kind", "shown", "belief")
 _ASSIGNED = re.compile(r"^([^\W\d]\w*) = ", re.MULTILINE)
 
 
@@ -26,9 +27,8 @@ def noise_of(level: str) -> "Noise | None":
     if not (found.faults or found.lengths):
         return None
     tables = table_beside(__file__, "noise.toml")
-    rates = {name: Rates(_merged(tables, find(name).noise_rates), found) for name in known_recipes()}
-    spoils = {prompt: spoil for name in known_recipes() for prompt, spoil in find(name).noise.items()}
-    return Noise(Rates(tables, found), rates, spoils)
+    rates = {name: Rates(_merged(tables, rates_of(name)), found) for name in known_recipes()}
+    return Noise(Rates(tables, found), rates, spoils())
 
 
 def _merged(tables: Mapping[str, Any], own: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -44,27 +44,29 @@ class Noise:
         self._recipes = recipes
         self._spoils = spoils
 
-    def misread(self, name: str, prompt: str, rng: Random) -> str:
-        """Returns a prompt as a model reads it that contradicts the code's verdict, or does not do as it was told."""
-        rates = self._of(name)
-        start, end = prompt.rfind("<output>"), prompt.rfind("</output>")
-        if rates.fault("verdict", rng) and 0 <= start < end:
-            opposite = _VERDICT.sub(lambda verdict: str(verdict.group() == "False"), prompt[start:end])
-            prompt = prompt[:start] + opposite + prompt[end:]
-        told = [*_KIND.finditer(prompt)]
-        if told and (other := rates.fault(f"kinds.{told[-1].group()}", rng)):
-            prompt = prompt[: told[-1].start()] + other + prompt[told[-1].end() :]
-        return prompt
+    def misread(self, scene: Scene, rng: Random) -> Scene:
+        """Returns a request as a model takes it that contradicts the code's verdict, or does not do as it was told."""
+        rates = self._of(scene.prompt)
+        if rates.fault("verdict", rng) and scene.record.turns:
+            opposite = {"True": "False", "False": "True"}
+            turned = {name: opposite[value] for name, value in scene.output.items() if value in opposite}
+            scene = replace(scene, misread=turned)
+        told = next((name for name in _KINDS if scene.slot(name)), "")
+        if told and (other := rates.fault(f"kinds.{scene.slot(told)}", rng)):
+            record = deepcopy(scene.record)
+            record.slots[told] = other
+            scene = replace(scene, record=record)
+        return scene
 
-    def spoil(self, answer: str, parsed: ParsedPrompt, rng: Random) -> str:
+    def spoil(self, answer: str, scene: Scene, rng: Random) -> str:
         """Returns the answer with its faults; code that is a retry after an error is not broken again."""
-        if spoil := self._spoils.get(parsed.prompt):
-            answer = spoil(answer, parsed, self._of(parsed.prompt), rng)
+        if spoil := self._spoils.get(scene.prompt):
+            answer = spoil(answer, scene, self._of(scene.prompt), rng)
         if not answer.startswith("{"):
             return answer
         fields: Fields = json.loads(answer)
         if "Python" in fields:
-            self._spoil_code(fields["Python"], rng, retry=parsed.has("error"))
+            self._spoil_code(fields["Python"], rng, retry=bool(scene.slot("failure")))
         elif "Description" in fields and self._rates.fault("description", rng):
             fields["Description"] = without_input(fields["Description"], rng)
         elif fields.get("Use Python") == "y" and self._rates.fault("decision", rng):

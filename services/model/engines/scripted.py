@@ -2,30 +2,29 @@
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 
-from soliloquy.problems.solving.independent_programs import SPEAKERS
 from soliloquy.recipes.packages import known_recipes
-from soliloquy.recipes.recipe import find
-from soliloquy.recipes.scripted.parsed_prompt import KnownProblems, ParsedPrompt, Speaker
+from soliloquy.recipes.scene import Scene
 from soliloquy.runtime.model import ChunkReceiver, ModelRefused, StreamListener
 from soliloquy.runtime.model.samples import seeds_of, together
 from soliloquy.runtime.seeds import draw
+from soliloquy.standin.speakers import speakers_of
+from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest, Message
 from soliloquy_services.model.engines.noise import Noise
 
 
 class ScriptedEngine:
-    """Answers about the problems of its book, after `latency` seconds, as badly as `noise` says."""
+    """Answers from the record of a request, after `latency` seconds, as badly as `noise` says."""
 
     def __init__(
-        self, book: KnownProblems, latency: float = 0, noise: Noise | None = None, *, person: bool = False
+        self, problems: Callable[[int], Problem] | None = None, latency: float = 0, noise: Noise | None = None
     ) -> None:
-        """`person` answers as to a person, whose words follow no script."""
-        self._book = book
+        """`problems` returns the problem of a number, for prompts that ask for a new one."""
+        self._problems = problems
         self._latency = latency
         self._noise = noise
-        self._person = person
 
     async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
         text, *more = (self._answer(request, seed) for seed in seeds_of(request))
@@ -46,24 +45,18 @@ class ScriptedEngine:
 
     def _answer(self, request: GenerateRequest, seed: int) -> str:
         # A prompt's name starts with its recipe's name; only that recipe is loaded.
-        recipe, _, _ = request.prompt.partition("/")
-        speakers = self._speakers(recipe) if recipe in known_recipes() else SPEAKERS
-        speak = speakers.get(request.prompt)
-        if speak is None:
-            known = ", ".join(speakers if recipe in known_recipes() else (f"{name}/.." for name in known_recipes()))
+        speakers = speakers_of(request.prompt.partition("/")[0])
+        if (speak := speakers.get(request.prompt)) is None:
+            known = ", ".join([*speakers, *(f"{name}/.." for name in known_recipes())])
             raise ModelRefused(f"the scripted engine cannot answer the prompt {request.prompt!r}; it knows {known}")
-        prompt = "\n\n".join(message.text for message in request.messages)
+        if not request.HasField("record"):
+            raise ModelRefused(f"the request for {request.prompt} has no record: the stand-in reads no prompts")
+        scene = Scene(prompt=request.prompt, record=request.record, problems=self._problems)
         if self._noise is None:
-            return speak(ParsedPrompt(request.prompt, prompt, self._book, request.problem), draw(seed, request.prompt))
+            return speak(scene, draw(seed, request.prompt))
         faults = draw(seed, request.prompt, "noise")
-        misread = self._noise.misread(request.prompt, prompt, faults)
-        parsed = ParsedPrompt(request.prompt, misread, self._book, request.problem)
-        answer = speak(parsed, draw(seed, request.prompt))
-        return self._noise.spoil(answer, parsed, faults)
-
-    def _speakers(self, name: str) -> Mapping[str, Speaker]:
-        recipe = find(name)
-        return {**recipe.speakers, **recipe.person.speakers} if self._person and recipe.person else recipe.speakers
+        misread = self._noise.misread(scene, faults)
+        return self._noise.spoil(speak(misread, draw(seed, request.prompt)), misread, faults)
 
 
 def word_completion(messages: Sequence[Message], text: str) -> Completion:

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
-from soliloquy.recipes.scripted.faults import Rates
+from soliloquy.standin.faults import Rates
 from soliloquy.v1.model_pb2 import Completion, Finish
 from soliloquy_services.model.fake.dialects import SpokenDialect
 

@@ -9,6 +9,7 @@ from typing import Any
 from aiohttp import web
 
 from soliloquy.runtime.model.dialects import MESSAGES_NAMES, BatchForm
+from soliloquy.runtime.model.openai_format import RECORD
 from soliloquy.v1.model_pb2 import Completion, Finish
 from soliloquy_services.model.fake.batches import Batch, FakeBatches, Line, flaw_of
 from soliloquy_services.model.fake.dialects import RefusedRequest
@@ -16,7 +17,7 @@ from soliloquy_services.model.fake.file_batches import jsonl
 
 _NAME = "msgbatch_"
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-_PARAMETERS = {"model", "messages", "system", "max_tokens", "temperature", "output_config"}
+_PARAMETERS = {"model", "messages", "system", "max_tokens", "temperature", "output_config", RECORD}
 _FINISHES = {Finish.FINISH_LENGTH: "max_tokens", Finish.FINISH_REFUSAL: "refusal"}
 _ENDS = {"cancelled": "canceled", "expired": "expired"}
 
@@ -125,7 +126,7 @@ def as_chat_request(params: Mapping[str, Any]) -> dict[str, Any]:
         raise RefusedRequest(400, "temperature: Input should be less than or equal to 1")
     if any(message["role"] == "system" for message in params["messages"]):
         raise RefusedRequest(400, "messages: Unexpected role 'system'")
-    told = {name: params[name] for name in ("model", "max_tokens", "temperature") if name in params}
+    told = {name: params[name] for name in ("model", "max_tokens", "temperature", RECORD) if name in params}
     rules = [{"role": "system", "content": [block]} for block in params.get("system", [])]
     told["messages"] = [*rules, *params["messages"]]
     if schema := params.get("output_config", {}).get("format", {}).get("schema"):

@@ -16,9 +16,10 @@ from soliloquy.runtime.listening import listening
 from soliloquy.runtime.model import Model, ModelRefused
 from soliloquy.runtime.model.dialects import BATCH_FORMS, UNKNOWN
 from soliloquy.runtime.model.openai_client import PROMPT_HEADER, SEED_HEADER
+from soliloquy.runtime.model.openai_format import record_in
 from soliloquy.runtime.model.samples import together
 from soliloquy.runtime.seeds import draw
-from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest, Message
+from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest, Message, Record
 from soliloquy_services.model.engines.scripted import word_completion
 from soliloquy_services.model.fake.batches import FakeBatches
 from soliloquy_services.model.fake.dialects import FILTERED, RefusedRequest, SpokenDialect, asked_schema, shaped
@@ -35,7 +36,7 @@ LAST_WORDS_SECONDS = 0.2
 
 
 class FakeServer:
-    """Answers with `model` if the request names its prompt, otherwise with random values for the schema."""
+    """Answers with `model` if the request has its record, otherwise with random values for the schema."""
 
     def __init__(self, model: Model, settings: FakeSettings, noisy: Model | None = None) -> None:
         """`noisy` gives answers that no schema constrains; with it, answers have manners."""
@@ -82,7 +83,7 @@ class FakeServer:
 
     async def _list(self, _: web.Request) -> web.StreamResponse:
         owner = self._dialect.dialect.owner or "stand-in"
-        return web.json_response({"object": "list", "data": [model_entry("large") | {"owned_by": owner}]})
+        return web.json_response({"object": "list", "data": [model_entry("scripted") | {"owned_by": owner}]})
 
     async def _bill(self, _: web.Request) -> web.StreamResponse:
         return web.json_response(self.invoice.lines)
@@ -147,9 +148,10 @@ class FakeServer:
     async def _billed(self, params: dict[str, Any], headers: Mapping[str, str], *, arrives: bool) -> Completion:
         """Works on a request and bills it; raises RefusedRequest."""
         try:
+            record = record_in(params)
             if self._settings.dialect:
                 self._dialect.check(params)
-            completion = await self._completion(params, headers)
+            completion = await self._completion(params, headers, record)
         except RefusedRequest as refused:
             self.refused += refused.code != FILTERED
             raise
@@ -169,18 +171,20 @@ class FakeServer:
         whole["usage"] |= self._dialect.usage(completion)
         return whole
 
-    async def _completion(self, params: dict[str, Any], headers: Mapping[str, str]) -> Completion:
+    async def _completion(
+        self, params: dict[str, Any], headers: Mapping[str, str], record: Record | None
+    ) -> Completion:
         samples = 1 if "n" in self._dialect.dialect.without else params.get("n") or 1
         if prompt := headers.get(PROMPT_HEADER):
             seeds = [int(seed) for seed in headers.get(SEED_HEADER, "0").split(",")]
         else:
             seeds = [(params.get("seed") or 0) + number for number in range(samples)]
-        return together([await self._sample(params, prompt, seed) for seed in seeds[:samples]])
+        return together([await self._sample(params, prompt, seed, record) for seed in seeds[:samples]])
 
-    async def _sample(self, params: dict[str, Any], prompt: str | None, seed: int) -> Completion:
+    async def _sample(self, params: dict[str, Any], prompt: str | None, seed: int, record: Record | None) -> Completion:
         messages = [Message(role=message["role"], text=text_of(message)) for message in params["messages"]]
-        if prompt:
-            request = GenerateRequest(prompt=prompt, messages=messages, seed=seed)
+        if prompt and record:
+            request = GenerateRequest(prompt=prompt, messages=messages, seed=seed, record=record)
             schema = asked_schema(params) if self._settings.dialect and self._dialect.dialect.enforces else None
             model = self._model if schema else self._noisy or self._model
             completion = await model.generate(request)

@@ -44,8 +44,7 @@ class EvaluationSettings:
     quiet: bool = False
 
     def changed_prompts(self, recipe: str) -> Mapping[str, str]:
-        """The scripted model may play the student, whoever tutors."""
-        return chosen_prompts(recipe, self.prompts, scripted=True)
+        return chosen_prompts(recipe, self.prompts)
 
     def held_out(self) -> tuple[ProblemSource, Iterator[Problem]]:
         """Returns the source of the problems, and the problems that the tutor was not trained on; raises Failure."""

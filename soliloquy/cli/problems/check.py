@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import click
@@ -15,6 +16,7 @@ from soliloquy.problems.use import Use, use_of
 from soliloquy.recipes.packages import known_recipes
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.failure import Failure
+from soliloquy.standin.speakers import why_unusable
 
 FAULTY = 1
 # Problems to draw from each family.
@@ -73,7 +75,7 @@ def _uses(path: Path) -> Iterator[tuple[str, Use]]:
             continue
         use = use_of(problems, recipe.refuses)
         yield name, use
-        if (scripted := use_of(use.usable[:_FORESEEN], recipe.unscripted)).refused:
+        if (scripted := use_of(use.usable[:_FORESEEN], partial(why_unusable, name))).refused:
             yield f"{name}, scripted model", scripted
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from soliloquy.problems.bank.family import SLOT, Family, load_family
 from soliloquy.problems.bank.family_file import BadFamily, read_questions
-from soliloquy.problems.book import ProblemBook
+from soliloquy.problems.book import as_one_line
 from soliloquy.runtime.seeds import seed
 from soliloquy.v1.conversation_pb2 import Problem
 
@@ -24,10 +24,6 @@ class Bank:
     digest: str
     # A bank never ends.
     count: None = None
-
-    @cached_property
-    def book(self) -> ProblemBook:
-        return ProblemBook(self._recognised, self.draw)
 
     @cached_property
     def names(self) -> Sequence[str]:
@@ -63,7 +59,9 @@ class Bank:
             for text in read_questions(path)
         ]
 
-    def _recognised(self, question: str) -> Problem | None:
+    def recognise(self, question: str) -> Problem | None:
+        """Returns the problem with this question; None if it is none of the bank's."""
+        question = as_one_line(question)
         for name in dict.fromkeys(name for clue, name in self._clues if clue in question):
             family = self.family(name)
             number = family.number_of(question)

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from soliloquy.problems.book import ProblemBook, as_one_line
+from soliloquy.problems.book import as_one_line
 from soliloquy.problems.files.problem_from_row import BadField, check_row, problem_from_row, problem_id
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.problems.files.reading.json_text import NotJson, parse_json
@@ -50,11 +50,6 @@ class ProblemFile:
             payload = anywhere.SerializeToString(deterministic=True)
             content.update(len(payload).to_bytes(8, "big") + payload)
         return content.hexdigest()
-
-    @cached_property
-    def book(self) -> ProblemBook:
-        by_question = {as_one_line(problem.question): problem for problem in self.problems}
-        return ProblemBook(by_question.get)
 
     def problem(self, run_seed: int, ordinal: int) -> Problem:
         """Returns the problems in the order of the file, starting over after the last; ignores the seed."""

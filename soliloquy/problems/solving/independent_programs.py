@@ -8,7 +8,7 @@ from random import Random
 
 from soliloquy.problems.solving import rule_solver
 from soliloquy.recipes.answers import Program
-from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt, Speaker
+from soliloquy.recipes.scene import Scene, Speaker
 from soliloquy.recipes.templates import Templates
 from soliloquy.runtime.ask import Ask, Prompt, Unusable
 from soliloquy.runtime.model import Model
@@ -45,7 +45,7 @@ async def write_programs(problem: Problem, model: Model) -> tuple[list[CodeAttem
     """Asks for the programs; never shows the model the solution or the answer, except for the unit of the answer."""
     joined, purpose = JoinedRequests(model, PROGRAMS), ("independent program", problem.question)
     asks = [
-        Ask(model=joined, role="codegen", origin=(*purpose, number), draw_key=digest(*purpose))
+        Ask(model=joined, role="codegen", origin=(*purpose, number), draw_key=digest(*purpose), problem=problem)
         for number in range(PROGRAMS)
     ]
     programs = await asyncio.gather(*(_program(problem, ask) for ask in asks))
@@ -85,14 +85,14 @@ def program_prompt(problem: Problem) -> Prompt:
     return _TEXTS.prompt("program", question=problem.question, unit=unit)
 
 
-def speak(reading: ParsedPrompt, _: Random) -> str:
+def speak(scene: Scene, _: Random) -> str:
     """Returns the scripted model's program, which rests on the question alone and fails where no rule applies."""
-    code = rule_solver.program(reading.section("question"))
+    code = rule_solver.program(scene.slot("question"))
     return json.dumps({"Python": {"Python Code": f"```python\n{code}\n```", "Result Variable": "answer"}})
 
 
 # The scripted model reads no solutions.
-SPEAKERS: Mapping[str, Speaker] = {PROGRAM: speak, STEPS: lambda reading, rng: "{}"}
+SPEAKERS: Mapping[str, Speaker] = {PROGRAM: speak, STEPS: lambda scene, rng: "{}"}
 
 
 async def _program(problem: Problem, ask: Ask) -> CodeAttempt | None:

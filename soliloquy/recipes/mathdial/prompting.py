@@ -1,8 +1,4 @@
-"""Fills in the recipe's prompts, the templates of `prompts/`, from a conversation.
-
-The tags (<question>, <conversation>, ..) are part of the contract with the scripted engine, which reads what it needs
-to know from them; everything else in a template may be rewritten freely.
-"""
+"""Fills in the recipe's prompts, the templates of `prompts/`, from a conversation."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

@@ -5,9 +5,6 @@ from soliloquy.recipes.answers import TutorMessage
 from soliloquy.recipes.mathdial import claims, composer, lessons, moves, planner, prompting, rules, student
 from soliloquy.recipes.mathdial.confusion import confusion_of, sampling_refusal
 from soliloquy.recipes.mathdial.policy import POLICY
-from soliloquy.recipes.mathdial.scripted import SPEAKERS
-from soliloquy.recipes.mathdial.scripted.noise import NOISE, RATES
-from soliloquy.recipes.mathdial.scripted.planner import without_confusion
 from soliloquy.recipes.person import Person
 from soliloquy.recipes.recipe import Recipe
 from soliloquy.v1.conversation_pb2 import Ending
@@ -18,7 +15,6 @@ RECIPE = Recipe(
     enrichment_prompt=prompting.enriching,
     planner=planner.enrich,
     refuses=sampling_refusal,
-    unscripted=without_confusion,
     student=student.reply,
     tutor=codegen.decider(prompting.deciding, claims.has_unsettled_number),
     codegen=codegen.code_writer(prompting.TEMPLATES),
@@ -36,9 +32,6 @@ RECIPE = Recipe(
     lessons=lessons.lessons,
     dialogue=lessons.dialogue,
     replies=lessons.replies,
-    speakers=SPEAKERS,
-    noise=NOISE,
-    noise_rates=RATES,
     person=Person(
         visible_text={"mathdial/replying": TutorMessage.text_so_far},
         open=student.begin,

@@ -1,7 +1,4 @@
-"""Fills in the prompts of the planner, its verifier, and a student who solves a problem alone.
-
-The scripted engine reads the tags (<question>, <steps>, ..).
-"""
+"""Fills in the prompts of the planner, its verifier, and a student who solves a problem alone."""
 
 from collections.abc import Mapping
 from pathlib import Path

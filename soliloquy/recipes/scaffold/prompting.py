@@ -1,7 +1,4 @@
-"""Fills the templates of `prompts/` in from a conversation.
-
-The scripted engine reads the tags (<question>, <sub_question>, ..); everything else in a template may be reworded.
-"""
+"""Fills the templates of `prompts/` in from a conversation."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -61,6 +58,7 @@ def student(conversation: Conversation, turn: Turn) -> Prompt:
     state, texts = NAMES[drawn_state(turn)], _texts(conversation)
     shown = texts.table("states")[state]
     tried = "".join(f"{one_line(one.text)} (sent back: {one_line(one.because)})" for one in misfits(turn)[-1:])
+    held = stance_of(turn.student).misconception
     before = conversation.turns[turn.number - 2 if tried else 0 : turn.number - 1]
     return texts.prompt(
         "student",
@@ -69,6 +67,7 @@ def student(conversation: Conversation, turn: Turn) -> Prompt:
         expected=current_question(conversation, turn).answer,
         conversation=transcript(before),
         shown=state,
+        working=held.working if held else "",
         knowledge=word_of(Knowledge, stance_of(turn.student).knowledge),
         place="later" if is_later(conversation.turns[: turn.number - 1], turn) else "first",
         instruction=_instruction(texts, conversation, turn),

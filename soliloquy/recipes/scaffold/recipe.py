@@ -15,8 +15,6 @@ from soliloquy.recipes.scaffold import (
 )
 from soliloquy.recipes.scaffold.answers import Tutored
 from soliloquy.recipes.scaffold.policy import POLICY
-from soliloquy.recipes.scaffold.scripted import SPEAKERS
-from soliloquy.recipes.scaffold.scripted.noise import NOISE, RATES
 
 RECIPE = Recipe(
     title="Dialogues along a plan",
@@ -38,9 +36,6 @@ RECIPE = Recipe(
     prompts=prompting.conversation_prompts,
     lessons=lessons.lessons,
     dialogue=lessons.dialogue,
-    speakers=SPEAKERS,
-    noise=NOISE,
-    noise_rates=RATES,
     person=Person(
         visible_text={"scaffold/tutoring": Tutored.reply_so_far},
         open=student.open_conversation,

@@ -1,7 +1,4 @@
-"""Fills the templates of `prompts/` in from a conversation.
-
-The scripted engine reads the tags (<question>, <conversation>, ..); everything else in a template may be reworded.
-"""
+"""Fills the templates of `prompts/` in from a conversation."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -110,6 +107,7 @@ def student(conversation: Conversation, before: Sequence[Turn], said: StudentRep
         knowledge=_STANCES.get(labels.knowledge, ""),
         step=str(step),
         tries=str(tries),
+        working=labels.misconception.working,
         instruction=_instruction(texts, kind, labels, before),
     )
 
@@ -204,6 +202,9 @@ def _tutoring_by_turn(conversation: Conversation) -> Iterator[dict[str, str]]:
             "conversation": transcript(turns[:number], for_reply=True),
             "progress": f"Step being worked on: {progress.step} of {progress.steps}\n"
             f"Wrong answers at this step: {progress.wrong_answers}",
+            "step": str(progress.step),
+            "wrong_answers": str(progress.wrong_answers),
+            "is_asked_why": "y" if number > 1 and is_asked_for_reason(turns[number - 2]) else "",
         }
 
 

@@ -1,12 +1,11 @@
 """Code Soliloquies: a tutor that calculates before it answers."""
 
 from soliloquy.recipes import codegen, reader
-from soliloquy.recipes.person import Person
+from soliloquy.recipes.person import Guide, Person
 from soliloquy.recipes.recipe import Recipe
 from soliloquy.recipes.soliloquy import codes, composer, lessons, planner, prompting, rules, student, truth
 from soliloquy.recipes.soliloquy.answers import Reply
-from soliloquy.recipes.soliloquy.scripted import SPEAKERS, person
-from soliloquy.recipes.soliloquy.scripted.noise import NOISE, RATES
+from soliloquy.runtime.beside import table_beside
 
 RECIPE = Recipe(
     enrichment_prompt=prompting.enriching,
@@ -25,12 +24,8 @@ RECIPE = Recipe(
     prompts=prompting.conversation_prompts,
     lessons=lessons.lessons,
     dialogue=lessons.dialogue,
-    speakers=SPEAKERS,
-    noise=NOISE,
-    noise_rates=RATES,
     person=Person(
         visible_text=dict.fromkeys(("soliloquy/received_python", "soliloquy/no_python"), Reply.text_so_far),
-        speakers=person.SPEAKERS,
-        guide=person.GUIDE,
+        guide=Guide(**table_beside(__file__, "guide.toml")),
     ),
 )

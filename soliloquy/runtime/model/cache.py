@@ -98,6 +98,8 @@ class CachedModel:
         keyed = GenerateRequest()
         keyed.CopyFrom(request)
         keyed.ClearField("id")
+        # Models whose answers are kept do not read it.
+        keyed.ClearField("record")
         # It has chosen the endpoint and the sampling, which are in the key.
         keyed.ClearField("draw_key")
         exact = self._digest(keyed, identity)

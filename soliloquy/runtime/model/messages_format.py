@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from soliloquy.runtime.model.dialects import MESSAGES_NAMES
+from soliloquy.runtime.model.openai_format import RECORD
 
 _CACHED = {"cache_control": {"type": "ephemeral"}}
 _SERVER_ERROR = 500
@@ -26,6 +27,8 @@ def as_message_request(body: Mapping[str, Any]) -> dict[str, Any]:
     if schema := body.get("response_format", {}).get("json_schema", {}).get("schema"):
         # It has no form for any JSON object.
         told["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
+    if RECORD in body:
+        told[RECORD] = body[RECORD]
     return told
 
 

@@ -1,5 +1,6 @@
 """Writes requests for OpenAI's chat completions API, and reads its answers."""
 
+import base64
 import json
 import math
 import re
@@ -13,8 +14,10 @@ from soliloquy.runtime.model.faults import InvalidAnswer
 from soliloquy.runtime.model.negotiation import SYSTEM, Attempt, error_in
 from soliloquy.runtime.model.samples import together
 from soliloquy.runtime.model.schemas import AS_WRITTEN, SchemaForm
-from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest
+from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest, Record
 
+# The place of a record in the body of a request to a stand-in.
+RECORD = "soliloquy_record"
 # Longest excerpt of an endpoint's error message.
 MAX_WORDS = 300
 # The longest answer; a stream carries more around each token.
@@ -113,7 +116,15 @@ def body_of(request: GenerateRequest, model: str, attempt: Attempt, *, stream: b
         body |= {"stream": True, "stream_options": {"include_usage": True}}
     for name in attempt.without:
         body.pop(name, None)
+    if request.HasField("record"):
+        body[RECORD] = base64.b64encode(request.record.SerializeToString(deterministic=True)).decode()
     return body
+
+
+def record_in(body: dict[str, Any]) -> Record | None:
+    """Takes the record out of a request's body; None for a body without one."""
+    encoded_record = body.pop(RECORD, None)
+    return Record.FromString(base64.b64decode(encoded_record)) if encoded_record else None
 
 
 def encoded(body: Mapping[str, Any]) -> bytes:

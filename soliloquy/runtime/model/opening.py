@@ -76,8 +76,8 @@ class ModelByRole:
                 reasoning_effort=settings.reasoning_effort,
             )
         )
-        if self._models.endpoints[settings.endpoint].engine != "scripted":
-            request.ClearField("problem")
+        if not self._models.endpoints[settings.endpoint].is_stand_in:
+            request.ClearField("record")
         completion = await self._answering[settings.endpoint].generate(request, stream_listener)
         if not self._models.is_usual(role, settings.endpoint):
             for sample in (completion, *completion.more):

@@ -54,6 +54,11 @@ class Endpoint:
     prices_as_of: date | None = None
 
     @property
+    def is_stand_in(self) -> bool:
+        """Whether it gets the records of requests: the scripted model, also behind an API, by how its name begins."""
+        return self.engine == "scripted" or self.model.startswith("scripted")
+
+    @property
     def price(self) -> Price | None:
         """Returns None if nobody knows it."""
         if self.prompt_price is None or self.completion_price is None:

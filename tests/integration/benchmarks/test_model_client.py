@@ -7,9 +7,8 @@ from benchmarks.figures import figure, judged, merged
 from soliloquy_services.model.engines.scripted import ScriptedEngine
 from soliloquy_services.model.fake.server import FakeServer
 from soliloquy_services.model.fake.settings import FakeSettings, Fate
-from tests.unit.scripted.problems import Shelf
 
-ENGINE = ScriptedEngine(Shelf())
+ENGINE = ScriptedEngine()
 
 
 async def test_the_overhead_is_of_calls_that_were_answered() -> None:

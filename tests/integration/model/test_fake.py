@@ -1,17 +1,15 @@
 """A client of a hosted model comes through its faults, which take real time."""
 
 import asyncio
-import json
 
 import pytest
 
 from soliloquy.runtime.model import ListenedModel, remote
 from soliloquy_services.model.fake.server import FakeServer
 from soliloquy_services.model.fake.settings import FakeSettings, Fate
-from tests.unit.model.hosted import ENGINE, asking, opening
+from tests.unit.model.hosted import ENGINE, asking
 from tests.unit.runtime.model.streams import KeptStreams
-from tests.unit.scripted.driver import Dialogue, request
-from tests.unit.scripted.problems import CART
+from tests.unit.scripted.driver import opening, played
 
 # So few of what a call is not made for ever that none is given up.
 STORM = FakeSettings(throttled=0.4, failed=0.03, truncated=0.03, malformed=0.03, retry_after="0")
@@ -25,24 +23,23 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_in_a_storm_of_all_troubles_no_call_is_lost_and_no_word_is_changed() -> None:
     fake = FakeServer(ENGINE, STORM)
-    alone = await Dialogue(ENGINE, CART, seed=5).play()
+    alone = await played(ENGINE, seed=5)
     async with asking(fake) as model:
-        dialogues = [Dialogue(model, CART, seed=5) for _ in range(20)]
-        assert await asyncio.gather(*(dialogue.play() for dialogue in dialogues)) == [alone] * 20
+        assert await asyncio.gather(*(played(model, seed=5) for _ in range(20))) == [alone] * 20
     assert all(fake.fates[fate] > 5 for fate in Fate if fate is not Fate.HUNG)
 
 
 async def test_sockets_that_hang_cost_a_deadline_and_no_call() -> None:
     fake = FakeServer(ENGINE, FakeSettings(hung=0.2, seed=3))
     async with asking(fake, timeout=0.2) as model:
-        said = await asyncio.gather(*(model.generate(request("student", opening(), seed)) for seed in range(10)))
+        said = await asyncio.gather(*(model.generate(opening(seed)) for seed in range(10)))
     assert len({completion.text for completion in said}) > 1
     assert fake.fates[Fate.HUNG] > 0
 
 
 async def test_a_dialogue_that_somebody_hears_comes_through_a_storm_as_any_other() -> None:
-    alone = await Dialogue(ENGINE, CART, seed=5).play()
+    alone = await played(ENGINE, seed=5)
     async with asking(FakeServer(ENGINE, STORM)) as model:
         heard = KeptStreams()
-        assert await Dialogue(ListenedModel(model, heard), CART, seed=5).play() == alone
-    assert "".join(heard.answers[-1]) in json.dumps(alone[-1].reply, ensure_ascii=False)
+        assert await played(ListenedModel(model, heard), seed=5) == alone
+    assert alone[-1][1] in "".join(heard.answers[-1])

@@ -26,6 +26,7 @@ _MODELS = """
 [endpoints.hosted]
 engine = "openai"
 base_url = "http://{address}/v1"
+model = "scripted"
 prompt_price = 0.5
 completion_price = 1.5
 """

@@ -11,7 +11,6 @@ from click.testing import CliRunner
 from benchmarks import replay, soliloquy_rules
 from benchmarks.__main__ import benchmarks
 from benchmarks.soliloquies import conversations
-from soliloquy.problems.book import ProblemBook, as_one_line
 from soliloquy_services.model.engines.scripted import ScriptedEngine
 from tests.unit.scripted.growing import DESK
 
@@ -78,8 +77,7 @@ def test_a_folder_without_conversations_is_refused(tmp_path: Path) -> None:
 
 async def test_what_is_sent_back_of_a_recorded_conversation_is_answered_by_the_scripted_model(folder: Path) -> None:
     ((_, recorded),) = conversations(folder)
-    book = ProblemBook({as_one_line(recorded.problem.question): recorded.problem}.get)
-    played = await replay.finished(recorded, 0, ScriptedEngine(book), DESK, asyncio.Semaphore())
+    played = await replay.finished(recorded, 0, ScriptedEngine(), DESK, asyncio.Semaphore())
     counts = replay.counts([recorded], [played])
     assert (counts["kept as published"], counts["kept when mended"]) == (1, 1)
     assert counts["sent back for early_answer"] == 1

@@ -10,23 +10,17 @@ from soliloquy.runtime.model.remote import RemoteModel
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy_services.model.engines.scripted import ScriptedEngine
 from soliloquy_services.model.fake.server import FakeServer
-from tests.unit.scripted.problems import CART, Shelf
 
-ENGINE = ScriptedEngine(Shelf())
+ENGINE = ScriptedEngine()
 
 
 @asynccontextmanager
 async def asking(fake: FakeServer, *, key: str = "", **settings: Any) -> AsyncIterator[RemoteModel]:
     """A client of the stand-in."""
     async with fake.serving("127.0.0.1:0") as url:
-        endpoint = Endpoint(engine="openai", base_url=url, **settings)
+        endpoint = Endpoint(engine="openai", base_url=url, **{"model": "scripted", **settings})
         model = RemoteModel("fake", endpoint, OpenAIClient("fake", endpoint, Key(key, "OPENAI_API_KEY")))
         try:
             yield model
         finally:
             await model.close()
-
-
-def opening() -> str:
-    intent = '<intent kind="opening" strategy="">Say something.</intent>'
-    return f"<question>{CART.question}</question><conversation>\n</conversation>{intent}"

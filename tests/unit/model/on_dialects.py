@@ -16,7 +16,7 @@ from soliloquy_services.model.engines.scripted import ScriptedEngine
 from soliloquy_services.model.fake.server import FakeServer
 from soliloquy_services.model.fake.settings import FakeSettings
 from tests.unit.model.hosted import asking
-from tests.unit.scripted.growing import BANK, Desk, begun, finished
+from tests.unit.scripted.growing import Desk, begun, finished
 
 SEED = 11
 AT_ONCE = 64
@@ -50,11 +50,9 @@ class Figures:
 
 async def figures(dialect: str, conversations: int, *, settings: str | None = None) -> Figures:
     """Grows conversations through a client whose settings name the dialect, or another one."""
-    fake = FakeServer(
-        ScriptedEngine(BANK.book), FakeSettings(dialect=dialect), ScriptedEngine(BANK.book, noise=noise_of("real"))
-    )
+    fake = FakeServer(ScriptedEngine(), FakeSettings(dialect=dialect), ScriptedEngine(noise=noise_of("real")))
     agreement_with.cache_clear()
-    async with asking(fake, model="large", dialect=dialect if settings is None else settings) as remote:
+    async with asking(fake, model="scripted", dialect=dialect if settings is None else settings) as remote:
         models = shipped_models()
         model = ModelByRole(models, dict.fromkeys(models.endpoints, remote))
         places = asyncio.Semaphore(AT_ONCE)

@@ -8,21 +8,14 @@ from soliloquy.v1.model_pb2 import Adapter, Delta, Finish, GenerateRequest
 from soliloquy_services.model.backend import ScriptedBackend, final_completion
 from soliloquy_services.model.engines.engine import EngineFailed, UnknownAdapter
 from soliloquy_services.model.engines.scripted import ScriptedEngine
-from tests.unit.scripted.driver import conversation, request
-from tests.unit.scripted.problems import CART, Shelf
+from tests.unit.scripted.driver import opening
 
-ASKED = request(
-    "deciding",
-    f"<question>{CART.question}</question>"
-    + conversation([f"Tutor: {CART.steps[0].ask}", "Student: 450 g and 1.62 N"])
-    + "<progress>Step being worked on: 1 of 6\nWrong answers at this step: 0</progress>",
-    seed=1,
-)
+ASKED = opening()
 
 
 @pytest.fixture
 def answering() -> ScriptedBackend:
-    return ScriptedBackend(ScriptedEngine(Shelf()))
+    return ScriptedBackend(ScriptedEngine())
 
 
 async def test_an_answer_is_streamed_and_whole_at_its_end(answering: ScriptedBackend) -> None:

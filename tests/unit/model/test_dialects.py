@@ -23,7 +23,7 @@ from soliloquy_services.model.fake.server import FakeServer
 from soliloquy_services.model.fake.settings import FakeSettings
 from tests.unit.model.hosted import ENGINE, asking
 from tests.unit.model.on_dialects import SEED, Sandbox, figures
-from tests.unit.scripted.growing import BANK, begun, finished
+from tests.unit.scripted.growing import begun, finished
 
 CONVERSATIONS = 20
 # Of the answers, those that may be asked for again because they cannot be read.
@@ -58,10 +58,10 @@ async def test_azure_takes_a_deployment_a_version_and_a_key_of_its_own() -> None
     fake = FakeServer(ENGINE, FakeSettings(dialect="azure", key="sk-right"))
     schema = max(schemas(), key=len)
     async with fake.serving("127.0.0.1:0") as url:
-        assert "/openai/deployments/large?api-version=" in url
+        assert "/openai/deployments/scripted?api-version=" in url
 
         async def answer(base_url: str, key: str, dialect: str = "azure") -> Completion:
-            endpoint = Endpoint(engine="openai", base_url=base_url, model="large", dialect=dialect)
+            endpoint = Endpoint(engine="openai", base_url=base_url, model="scripted", dialect=dialect)
             client = OpenAIClient("azure", endpoint, Key(key, "AZURE_KEY"))
             try:
                 return await client.ask(GenerateRequest(schema=schema, seed=3), 5)
@@ -83,8 +83,8 @@ def test_an_azure_address_is_recognized() -> None:
 
 
 async def test_what_an_endpoint_says_that_an_answer_costs_is_in_the_record_of_its_call() -> None:
-    fake = FakeServer(ScriptedEngine(BANK.book), FakeSettings(dialect="openrouter"))
-    async with asking(fake, model="large", dialect="openrouter") as model:
+    fake = FakeServer(ScriptedEngine(), FakeSettings(dialect="openrouter"))
+    async with asking(fake, model="scripted", dialect="openrouter") as model:
         ended = await finished(ConversationStarted(conversation=begun(0, seed=SEED)), engine=model, sandbox=Sandbox())
     calls = [call for turn in ended.turns for call in turn.calls]
     assert calls
@@ -106,7 +106,7 @@ def schemas() -> set[str]:
 
 async def test_every_schema_of_every_recipe_is_accepted_in_its_strongest_form(dialect: str) -> None:
     fake = FakeServer(ENGINE, FakeSettings(dialect=dialect))
-    async with asking(fake, model="large", dialect=dialect) as model:
+    async with asking(fake, model="scripted", dialect=dialect) as model:
         for schema in schemas():
             strongest = forms_of(schema, "recipe/state", "json_schema", dialects()[dialect])[0]
             assert strongest.response_format

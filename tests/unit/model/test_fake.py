@@ -16,20 +16,17 @@ from soliloquy.v1.model_pb2 import GenerateRequest
 from soliloquy_services.model.fake.schema_values import CannotFollow, value_of
 from soliloquy_services.model.fake.server import FakeServer
 from soliloquy_services.model.fake.settings import FakeSettings, Fate
-from tests.unit.model.hosted import ENGINE, asking, opening
-from tests.unit.scripted.driver import Dialogue, request
-from tests.unit.scripted.problems import CART, STONE_FALL
+from tests.unit.model.hosted import ENGINE, asking
+from tests.unit.scripted.driver import opening, played
 
 
 async def test_through_an_openai_face_the_scripted_model_says_what_it_says_without() -> None:
     async with asking(FakeServer(ENGINE, FakeSettings())) as model:
-        for problem in (CART, STONE_FALL):
-            alone = await Dialogue(ENGINE, problem, seed=5).play()
-            assert await Dialogue(model, problem, seed=5).play() == alone
+        assert await played(model, seed=5) == await played(ENGINE, seed=5)
 
 
 async def test_several_samples_are_what_the_scripted_model_says_with_each_seed() -> None:
-    joined = with_seeds(request("student", opening(), 1), [1, 2, 3])
+    joined = with_seeds(opening(), [1, 2, 3])
     alone = [(await ENGINE.generate(with_seeds(joined, [seed]))).text for seed in (1, 2, 3)]
     engine = await ENGINE.generate(with_seeds(joined, [1, 2, 3]))
     assert [sample.text for sample in (engine, *engine.more)] == alone
@@ -41,7 +38,7 @@ async def test_several_samples_are_what_the_scripted_model_says_with_each_seed()
 async def test_a_wrong_key_is_refused_and_not_repeated() -> None:
     async with asking(FakeServer(ENGINE, FakeSettings(key="sk-right")), key="sk-wrong") as model:
         with pytest.raises(EndpointRefuses, match="refuses the key in OPENAI_API_KEY") as refused:
-            await model.generate(request("student", opening(), 1))
+            await model.generate(opening())
     assert "sk-wrong" not in str(refused.value)
 
 

@@ -22,11 +22,9 @@ from soliloquy_services.model.engines.scripted import ScriptedEngine
 from soliloquy_services.model.in_process import serve_grpc
 from tests.unit.runtime.model.service import generating
 from tests.unit.runtime.model.streams import KeptStreams
-from tests.unit.scripted.driver import Dialogue, conversation, request
-from tests.unit.scripted.problems import CART, Shelf
+from tests.unit.scripted.driver import opening, played
 
 Code = grpc.StatusCode
-PROGRESS = "Step being worked on: 1 of 5\nWrong answers at this step: 0"
 Context = grpc.aio.ServicerContext[GenerateRequest, Completion]
 
 
@@ -36,7 +34,7 @@ class Servicer:
     def __init__(self, *codes: Code, pushback: str = "") -> None:
         self._codes = list(codes)
         self._pushback = pushback
-        self._engine = ScriptedEngine(Shelf())
+        self._engine = ScriptedEngine()
         self.requests: list[GenerateRequest] = []
         self.peers: set[str] = set()
 
@@ -98,15 +96,13 @@ class Asking:
 
 
 async def test_a_dialogue_over_the_wire_is_that_of_the_engine_itself() -> None:
-    alone = await Dialogue(ScriptedEngine(Shelf()), CART, seed=3).play()
     async with line_to(Servicer()) as line:
-        over_the_wire = await Dialogue(Asking(line), CART, seed=3).play()
-    assert over_the_wire == alone
+        over_the_wire = await played(Asking(line), seed=3)
+    assert over_the_wire == await played(ScriptedEngine(), seed=3)
 
 
 async def test_an_answer_that_somebody_hears_comes_in_pieces_and_counts_as_any_other() -> None:
-    prompt = f"<question>{CART.question}</question>{conversation(['Student: How do I begin?'])}"
-    asked = request("deciding", f"{prompt}<progress>{PROGRESS}</progress>", seed=1)
+    asked = opening()
     async with line_to(Servicer()) as line:
         whole = await line.ask(asked, 5.0)
         heard = KeptStreams()
@@ -207,7 +203,7 @@ async def test_pieces_without_end_are_a_faulty_answer() -> None:
 
 class Served(ScriptedBackend):
     def __init__(self, served: ModelInfo) -> None:
-        super().__init__(ScriptedEngine(Shelf()))
+        super().__init__(ScriptedEngine())
         self._served = served
 
     def info(self) -> ModelInfo:

@@ -18,8 +18,6 @@ def test_a_file_gives_its_problems_in_order_and_starts_again(tmp_path: Path) -> 
         "problems.jsonl:2",
         "problems.jsonl:1",
     ]
-    assert source.book.recognise(f"  {FORCE['question']}\n") == source.problem(0, 0)
-    assert source.book.recognise("And 70 kg?") is None
 
 
 def test_the_digest_follows_the_problems_and_not_the_place_of_the_file(tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ def test_a_prompt_that_cannot_be_used_is_refused_with_its_file_and_key(
         return (begins or "") + (text.replace(replaces[0], replaces[1]) if replaces else text) + (ends or "")
 
     with pytest.raises(BrokenPrompt) as refused:
-        checked_prompts(recipe, changed(recipe, file, change), scripted=False)
+        checked_prompts(recipe, changed(recipe, file, change))
     assert str(refused.value).startswith(f"{file}: {why}")
 
 
@@ -126,7 +126,7 @@ def test_a_prompt_that_cannot_be_used_is_refused_with_its_file_and_key(
 )
 def test_files_that_no_run_can_have_are_refused(changed: Mapping[str, str], why: str) -> None:
     with pytest.raises(BrokenPrompt) as refused:
-        checked_prompts("soliloquy", changed, scripted=False)
+        checked_prompts("soliloquy", changed)
     assert str(refused.value).startswith(why)
 
 
@@ -142,13 +142,6 @@ def test_a_folder_that_is_not_one_of_prompts_is_refused(tmp_path: Path, file: st
     with pytest.raises(BrokenPrompt) as refused:
         changed_texts("soliloquy", tmp_path)
     assert str(refused.value).startswith(f"{tmp_path}{why}")
-
-
-def test_a_tag_that_the_scripted_model_reads_is_missed() -> None:
-    untagged = changed("soliloquy", "student.txt", lambda own: own.replace("<conversation>", "Said:"))
-    with pytest.raises(BrokenPrompt, match=r"student\.txt: <conversation> is missing: the scripted model reads"):
-        checked_prompts("soliloquy", untagged, scripted=True)
-    checked_prompts("soliloquy", untagged, scripted=False)
 
 
 def test_a_persona_of_the_run_is_drawn() -> None:

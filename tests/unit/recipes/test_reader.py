@@ -134,15 +134,13 @@ async def test_a_recorded_dialogue_is_read_message_by_message_tutors_included() 
 
 
 async def test_the_stand_in_reads_by_patterns_and_leaves_open_what_is_no_known_value() -> None:
-    bank = load_bank("physics").book
-    assert bank.draw
     made = said("")
-    made.problem.CopyFrom(bank.draw(3))
+    made.problem.CopyFrom(load_bank("physics").draw(3))
     result = next(step.result for step in made.problem.steps if step.HasField("result"))
     made.turns[-1].student.text = f"I get {result.value:.12g} {result.unit}."
-    read = await with_claims(made, READ["soliloquy"], ScriptedEngine(bank))
+    read = await with_claims(made, READ["soliloquy"], ScriptedEngine())
     assert read.turns[-1].student.claims_by == CLAIM_READER_PATTERNS
     assert result.value in [one.value for one in read.turns[-1].student.claims]
     made.turns[-1].student.text = "It is 123456.789 of them, I think."
-    read = await with_claims(made, READ["soliloquy"], ScriptedEngine(bank))
+    read = await with_claims(made, READ["soliloquy"], ScriptedEngine())
     assert read.turns[-1].student.claims_by == CLAIM_READER_UNSPECIFIED

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from soliloquy.recipes.recipe import find
 from soliloquy.runs.assembly import conversation_handlers
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runs.plan import problems_of
 from soliloquy.runs.prompt_trials import PromptTrial, prompt_trials
 from soliloquy.runtime.model import Model
+from soliloquy.standin.speakers import speakers_of
 from soliloquy.v1.conversation_pb2 import ParseOutcome
 from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest
 from tests.unit.scripted.growing import DESK
@@ -61,7 +61,7 @@ async def test_each_prompt_of_a_recipe_is_tried_once(recipe: str) -> None:
     prompts = [trial.call.prompt for trial in found]
     assert len(prompts) == len(set(prompts))
     # Nobody reads what speakers say that they claim.
-    untried = set(find(recipe).speakers) - set(prompts) - {f"{recipe}/reader"}
+    untried = set(speakers_of(recipe)) - set(prompts) - {f"{recipe}/reader"}
     assert untried == EVALUATED.get(recipe, set())
     assert {trial.call.outcome for trial in found} == {ParseOutcome.PARSE_OUTCOME_STRICT}
 

@@ -15,7 +15,7 @@ from soliloquy_services.planner.handler import Enrichments, enrich
 from tests.unit.scripted.growing import finished
 
 BANK = load_bank("arithmetic")
-ENGINE = ScriptedEngine(BANK.book)
+ENGINE = ScriptedEngine()
 MOVES = ("focus", "generic", "probing", "telling")
 
 

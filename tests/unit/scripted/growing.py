@@ -34,7 +34,7 @@ from soliloquy_services.student.handler import reply, rewrite
 from soliloquy_services.tutor.handler import decide
 
 BANK = load_bank("physics")
-ENGINE = ScriptedEngine(BANK.book)
+ENGINE = ScriptedEngine()
 
 
 class Desk:

@@ -17,7 +17,7 @@ from soliloquy_services.planner.handler import Enrichments, enrich
 from tests.unit.scripted.growing import finished
 
 BANK = load_bank("arithmetic")
-ENGINE = ScriptedEngine(BANK.book)
+ENGINE = ScriptedEngine()
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
 _SPACES = re.compile(r"\s")
 

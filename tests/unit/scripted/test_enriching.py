@@ -13,7 +13,7 @@ from soliloquy.runtime.ask import Ask
 from soliloquy.v1.conversation_pb2 import ParseOutcome, Problem
 from soliloquy_services.model.engines.noise import noise_of
 from soliloquy_services.model.engines.scripted import ScriptedEngine
-from tests.unit.scripted.problems import CART, STONE_FALL, Shelf
+from tests.unit.scripted.problems import CART, STONE_FALL
 
 TROLLEY = problem_from_row(
     ProblemRow(
@@ -26,7 +26,7 @@ TROLLEY = problem_from_row(
 
 async def enriched(problem: Problem, engine: ScriptedEngine, seed: int = 0) -> tuple[list[str], list[str], list[str]]:
     """The steps of both texts, and every answer that it took."""
-    ask = Ask(model=engine, role="planner", origin=(problem.id, seed))
+    ask = Ask(model=engine, role="planner", origin=(problem.id, seed), problem=problem)
     enrichment = await planner.enrich(problem, {}, ask)
     assert not enrichment.plain_because
     return steps_in(enrichment.detailed_solution), steps_in(enrichment.outline), list(enrichment.calls[0].raw)
@@ -35,7 +35,7 @@ async def enriched(problem: Problem, engine: ScriptedEngine, seed: int = 0) -> t
 @pytest.mark.parametrize("name", bank_names())
 async def test_every_family_is_enriched_at_the_first_try(name: str) -> None:
     bank = load_bank(name)
-    engine = ScriptedEngine(bank.book)
+    engine = ScriptedEngine()
     for family in bank.names:
         problem = bank.family(family).problem(77)
         detailed, outline, answers = await enriched(problem, engine)
@@ -47,16 +47,16 @@ async def test_every_family_is_enriched_at_the_first_try(name: str) -> None:
 @pytest.mark.parametrize("problem", [CART, STONE_FALL, TROLLEY], ids=lambda problem: str(problem.id))
 async def test_a_problem_of_ones_own_is_enriched(problem: Problem) -> None:
     for seed in range(20):
-        detailed, _, answers = await enriched(problem, ScriptedEngine(Shelf([problem])), seed)
+        detailed, _, answers = await enriched(problem, ScriptedEngine(), seed)
         assert len(answers) == 1
         assert f"{problem.answer.value:g}"[:4] in detailed[-1]
 
 
 async def test_noise_is_found_and_asked_again() -> None:
-    engine = ScriptedEngine(Shelf(), noise=noise_of("real"))
+    engine = ScriptedEngine(noise=noise_of("real"))
     outcomes = []
     for seed in range(150):
-        ask = Ask(model=engine, role="planner", origin=(seed,))
+        ask = Ask(model=engine, role="planner", origin=(seed,), problem=CART)
         await planner.enrich(CART, {}, ask)
         outcomes.append(ask.calls[0])
     reasked = [call for call in outcomes if call.outcome == ParseOutcome.PARSE_OUTCOME_REASKED]

@@ -12,7 +12,7 @@ from soliloquy.problems.files.problem_from_row import problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.recipes.agreement import agrees, letter_of
 from soliloquy.recipes.mathdial.belief import belief_after, reasons_given
-from soliloquy.recipes.mathdial.claims import claimed_value, equations, gives_right, holds_answer
+from soliloquy.recipes.mathdial.claims import claimed_value, equations, gives_right
 from soliloquy.recipes.mathdial.confusion import confusion_of, lines
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, ConversationLabels, ErrorCategory, StudentLabels
 from soliloquy.recipes.mathdial.moves import OPENING, belongs, intent_name, move_name
@@ -28,7 +28,6 @@ from soliloquy_services.model.engines.scripted import ScriptedEngine
 from soliloquy_services.planner.handler import Enrichments, enrich
 from tests.unit.scripted.dialling import dialled
 from tests.unit.scripted.growing import finished
-from tests.unit.scripted.problems import Shelf
 
 COUNT, PROBLEMS, SEED = 60, 20, 11
 RECIPE = find("mathdial")
@@ -67,26 +66,13 @@ async def test_money_is_read_back_as_it_is_written() -> None:
     row = ProblemRow(question="A pen costs $2. What do 4 pens cost?", solution="4 * $2 = $8")
     problem = problem_from_row(row, "pens")
     run = Run(id="run", recipe="mathdial", max_turns=20, max_attempts=1, enrich=True)
-    engine = ScriptedEngine(Shelf([problem]))
+    engine = ScriptedEngine()
     (event,) = await enrich(
         EnrichmentNeeded(conversation=attempt_at(problem, run=run, ordinal=0, attempt=0)), engine, Enrichments(1)
     )
     conversation = await finished(event, engine=engine)
     assert conversation.ending == Ending.ENDING_SOLVED
     assert "$8" in " ".join(turn.student.text for turn in conversation.turns)
-
-
-def test_who_asks_about_the_right_answer_and_keeps_its_own_claims_its_own() -> None:
-    asking = [
-        (turn, one.problem)
-        for one in conversations()
-        for turn in one.turns
-        if StudentLabels.FromString(turn.student.labels).belief == Belief.BELIEF_HELD
-        and "?" in turn.student.text
-        and holds_answer(turn.student.text, one.problem)
-    ]
-    assert asking
-    assert all(turn.student.claims and not gives_right(turn, problem) for turn, problem in asking)
 
 
 def test_nearly_all_are_kept() -> None:

@@ -5,6 +5,7 @@ import math
 import re
 import tomllib
 from collections import Counter
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -12,47 +13,42 @@ from typing import Any
 
 import pytest
 
-from soliloquy.recipes.scripted.faults import LEVELS, Rates
-from soliloquy.recipes.soliloquy.recipe import RECIPE
+from soliloquy.standin.faults import LEVELS, Rates
+from soliloquy.standin.speakers import rates_of
+from soliloquy.v1.model_pb2 import GenerateRequest
 from soliloquy_services.model.engines import noise
 from soliloquy_services.model.engines.noise import noise_of
 from soliloquy_services.model.engines.scripted import ScriptedEngine
-from tests.unit.scripted.driver import conversation, request
-from tests.unit.scripted.problems import CART, Shelf
+from tests.unit.scripted.driver import request
 
 CALLS = 2500
 TABLES = tomllib.loads(Path(noise.__file__).with_name("noise.toml").read_text("utf-8"))
-RATES = {**TABLES, **RECIPE.noise_rates, "words": {**TABLES["words"], **RECIPE.noise_rates["words"]}}
+OWN = rates_of("soliloquy")
+RATES = {**TABLES, **OWN, "words": {**TABLES["words"], **OWN["words"]}}
 REFUSALS = TABLES["words"]["refusals"]
-QUESTION = f"<question>{CART.question}</question>"
-DESCRIPTION = (
-    "<description>Compute `a` (acceleration), in m/s^2. Inputs: `F` (net force) = 1.62 N; `m` (mass) = 0.45 kg. "
-    "Apply a = F / m, that is `a = F / m`. Compare it with the student's value, `student_a` = 3.6.</description>"
-)
-JUDGING = (
-    QUESTION
-    + conversation([f"Tutor: {CART.steps[4].ask}", "Student: I get 4.6 m/s^2."])
-    + "<progress>Step being worked on: 5 of 5\nWrong answers at this step: 0</progress>"
-    + "<output>\na = 3.6\nis_correct = False\n</output>"
-)
-SAYING = (
-    QUESTION
-    + conversation([f"Tutor: {CART.steps[4].ask}"])
-    + '<intent kind="right" knowledge="known" step="5" tries="0">Answer.</intent>'
-)
+_DESCRIBED = "In Python: `F = 1.62; m = 0.45; a = F / m; student_answer = 3.6`"
+_ASKED: dict[str, Callable[[int], GenerateRequest]] = {
+    "received_python": lambda seed: request(
+        "received_python", seed, said="I get 4.6 m/s^2.", output={"a": 3.6, "is_correct": False}
+    ),
+    "student": lambda seed: request("student", seed, kind="right", knowledge="known", tries="0"),
+    "deciding": lambda seed: request("deciding", seed, said="I get 4.6 m/s^2."),
+    "use_python": lambda seed: request("use_python", seed, description=_DESCRIBED),
+    "again": lambda seed: request("use_python", seed, description=_DESCRIBED, failure="'(' was never closed"),
+}
 
 
 @cache
-def answers(state: str, prompt: str) -> list[str]:
+def answers(state: str) -> list[str]:
     async def ask() -> list[str]:
-        engine = ScriptedEngine(Shelf(), noise=noise_of("real"))
-        return [(await engine.generate(request(state, prompt, seed))).text for seed in range(CALLS)]
+        engine = ScriptedEngine(noise=noise_of("real"))
+        return [(await engine.generate(_ASKED[state](seed))).text for seed in range(CALLS)]
 
     return asyncio.run(ask())
 
 
 def judgements() -> list[str]:
-    return answers("received_python", JUDGING)
+    return answers("received_python")
 
 
 def strict(text: str) -> bool:
@@ -134,22 +130,20 @@ def test_verdicts_are_contradicted_at_the_published_rate() -> None:
 
 
 def test_students_write_their_name_at_its_rate() -> None:
-    said = answers("student", SAYING)
+    said = answers("student")
     assert near(sum('"Message": "Student: ' in text for text in said) / CALLS, RATES["prefix"]["speaker"])
 
 
 def test_students_who_are_to_be_right_are_wrong_three_times_in_ten() -> None:
-    numbers = [text for text in answers("student", SAYING) if "m/s^2" in text]
+    numbers = [text for text in answers("student") if "m/s^2" in text]
     wrong = sum(not re.search(r"(?<![\d.])3\.60?(?!\d)", text) for text in numbers)
     assert wrong / CALLS == pytest.approx(RATES["kinds"]["right"]["wrong"], abs=0.04)
 
 
 @pytest.mark.parametrize("table", ["student", "reply"])
 def test_messages_are_too_long_at_their_rates(table: str) -> None:
-    if table == "student":
-        said = answers("student", SAYING)
-    else:
-        said = [field["Tutorbot Response"] for field in parsed(judgements())]
+    replies = [field["Tutorbot Response"] for field in parsed(judgements())]
+    said = answers("student") if table == "student" else replies
     lengths = [len(text.split()) for text in said]
     assert near(sum(length > 120 for length in lengths) / len(said), RATES[table]["too_long"])
     padded = [any(sentence in text for sentence in RATES["words"]["messages"][table]["padding"]) for text in said]
@@ -162,7 +156,7 @@ def test_replies_tell_the_result_too_early_at_the_published_rate() -> None:
 
 
 def test_some_results_are_not_calculated() -> None:
-    decisions = [text for text in answers("deciding", JUDGING) if strict(text)]
+    decisions = [text for text in answers("deciding") if strict(text)]
     plain = sum(json.loads(text) == {"Use Python": "n"} for text in decisions)
     assert near(plain / len(decisions), RATES["decision"]["not_calculated"])
 
@@ -184,8 +178,8 @@ def test_a_level_of_lengths_has_long_messages_at_their_rate_and_no_fault() -> No
         assert near(drawn["over_limit"] / CALLS, RATES[table]["over_limit"])
 
 
-def snippets(prompt: str = DESCRIPTION) -> list[str]:
-    fields = parsed(answers("use_python", prompt))
+def snippets(state: str = "use_python") -> list[str]:
+    fields = parsed(answers(state))
     return [field["Python"]["Python Code"] for field in fields]
 
 
@@ -227,13 +221,12 @@ def test_a_few_percent_of_first_attempts_fail() -> None:
 
 
 def test_code_that_is_shown_its_error_never_fails_again() -> None:
-    shown = "<failed_code>a = F / mass(</failed_code><error>SyntaxError: '(' was never closed</error>"
-    codes = snippets(DESCRIPTION + shown)
+    codes = snippets("again")
     assert not any(map(_fails, codes))
 
 
 def test_some_code_has_greek_names_and_its_result_is_still_named() -> None:
-    answers_given = parsed(answers("use_python", DESCRIPTION))
+    answers_given = parsed(answers("use_python"))
     greek = [field["Python"] for field in answers_given if not field["Python"]["Python Code"].isascii()]
     assert near(len(greek) / len(answers_given), RATES["code"]["greek_name"])
     for field in greek:
@@ -241,11 +234,11 @@ def test_some_code_has_greek_names_and_its_result_is_still_named() -> None:
             assert re.search(rf"^{name} = ", field["Python Code"], re.MULTILINE)
 
 
-@pytest.mark.parametrize(("state", "prompt"), [("received_python", JUDGING), ("use_python", DESCRIPTION)])
-async def test_noise_strikes_the_same_request_the_same_way(state: str, prompt: str) -> None:
-    engine = ScriptedEngine(Shelf(), noise=noise_of("real"))
-    again = [(await engine.generate(request(state, prompt, seed))).text for seed in range(300)]
-    assert again == answers(state, prompt)[:300]
+@pytest.mark.parametrize("state", ["received_python", "use_python"])
+async def test_noise_strikes_the_same_request_the_same_way(state: str) -> None:
+    engine = ScriptedEngine(noise=noise_of("real"))
+    again = [(await engine.generate(_ASKED[state](seed))).text for seed in range(300)]
+    assert again == answers(state)[:300]
 
 
 async def test_asking_again_with_another_seed_gets_past_a_malformed_answer() -> None:

@@ -7,21 +7,19 @@ import pytest
 
 from soliloquy.recipes.answers import StatedClaim, StudentMessage
 from soliloquy.recipes.claims import claims_of, parsed, stated_with
-from soliloquy.recipes.scripted.faults import Rates
-from soliloquy.recipes.scripted.parsed_prompt import ParsedPrompt
-from soliloquy.recipes.scripted.spoilt_messages import spoil_student
+from soliloquy.recipes.scene import Scene
 from soliloquy.runtime.beside import table_beside
+from soliloquy.standin.faults import Rates
+from soliloquy.standin.spoilt_messages import spoil_student
 from soliloquy.truth.judge import judge
 from soliloquy.truth.ledger import ledger_of
 from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_BANK, Problem, Quantity, Step
 from soliloquy_services.model.engines import noise
-from tests.unit.scripted.driver import conversation
-from tests.unit.scripted.problems import CART, Shelf
+from tests.unit.scripted.driver import request
+from tests.unit.scripted.problems import CART
 
 WORDS = table_beside(noise.__file__, "noise.toml")["words"]
-READING = ParsedPrompt(
-    "soliloquy/student", f"<question>{CART.question}</question>" + conversation(["Tutor: Go on."]), Shelf()
-)
+READING = Scene(prompt="soliloquy/student", record=request("student").record)
 STEP = next(step for step in reversed(CART.steps) if step.HasField("result"))
 
 

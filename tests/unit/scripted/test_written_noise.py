@@ -19,7 +19,7 @@ from tests.unit.papers.mathwell.writing import BANK, commissions, made
 from tests.unit.scripted.growing import Desk
 
 COUNT = 300
-NOISY = ScriptedEngine(BANK.book, noise=noise_of("real"))
+NOISY = ScriptedEngine(BANK.draw, noise=noise_of("real"))
 
 
 class Rough(Desk):

@@ -22,7 +22,7 @@ from soliloquy_services.model.engines.scripted import ScriptedEngine
 from tests.unit.scripted.growing import DESK, NO_JUDGES, finished
 
 BANK = load_bank("arithmetic")
-ENGINE = ScriptedEngine(BANK.book)
+ENGINE = ScriptedEngine(BANK.draw)
 RECIPE = find("mathwell")
 QUESTION = "At the penguin house, Ada counts 12 penguins on the rocks and 9 in the water. How many penguins are there?"
 FUNCTION = """\

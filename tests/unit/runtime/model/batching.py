@@ -15,11 +15,12 @@ from soliloquy.runtime.model.openai_client import OpenAIClient
 from soliloquy.runtime.model.settings import Endpoint, Models
 from soliloquy.runtime.model.settings_file import shipped_models
 from soliloquy.runtime.model.spending import Spending
-from soliloquy.v1.model_pb2 import GenerateRequest, Message, Sampling
+from soliloquy.v1.model_pb2 import GenerateRequest, Sampling
 from soliloquy_services.model.fake.batches import BatchFaults
 from soliloquy_services.model.fake.server import FakeServer
 from soliloquy_services.model.fake.settings import FakeSettings
-from tests.unit.model.hosted import ENGINE, opening
+from tests.unit.model.hosted import ENGINE
+from tests.unit.scripted.driver import opening
 
 NAME = "openai"
 LATENCY = 0.05
@@ -33,17 +34,14 @@ def faulty(*, dialect: str = "", **faults: Any) -> FakeServer:
 
 
 def asked(seed: int) -> GenerateRequest:
-    return GenerateRequest(
-        role="student",
-        prompt="soliloquy/student",
-        messages=[Message(role="user", text=opening())],
-        sampling=Sampling(temperature=0.5, top_p=0.9, max_tokens=100),
-        seed=seed,
-    )
+    request = opening(seed)
+    request.role = "student"
+    request.sampling.CopyFrom(Sampling(temperature=0.5, top_p=0.9, max_tokens=100))
+    return request
 
 
 def models_at(url: str, **settings: Any) -> Models:
-    own = {"model": "large", "batch": True, "batch_size": 3, "batch_age": 0.3, **settings}
+    own = {"model": "scripted", "batch": True, "batch_size": 3, "batch_age": 0.3, **settings}
     return shipped_models().only_at(Endpoint(engine="openai", base_url=url, **own))
 
 

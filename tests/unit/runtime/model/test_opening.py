@@ -10,10 +10,10 @@ from prometheus_client import REGISTRY
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import NO_RESERVE, ModelRefused, Reserve, StreamListener
 from soliloquy.runtime.model.checking import require_endpoints
-from soliloquy.runtime.model.opening import open_models
+from soliloquy.runtime.model.opening import ModelByRole, open_models
 from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.model.settings_file import read_models, shipped_models
-from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Sampling
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Record, Sampling
 
 
 class Echo:
@@ -38,6 +38,22 @@ async def test_each_role_is_asked_as_its_settings_say(tmp_path: Path) -> None:
         composer = await models_at_work.generate(GenerateRequest(role="composer"))
     assert json.loads(tutor.text) == ["", 0.9, 1.0, 5]
     assert json.loads(composer.text) == ["", 0.4, 1.0, 800]
+
+
+@pytest.mark.parametrize(("model", "told"), [("gpt", False), ("scripted-large", True)])
+async def test_no_model_but_a_stand_in_gets_the_record_of_a_request(tmp_path: Path, model: str, told: bool) -> None:
+    heard = []
+
+    class Heard(Echo):
+        async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
+            heard.append(request.HasField("record"))
+            return await super().generate(request)
+
+    one = f'engine = "openai"\nbase_url = "http://127.0.0.1:1/v1"\nmodel = "{model}"\n'
+    models = read(tmp_path, f'endpoint = "one"\n[endpoints.one]\n{one}')
+    asked = GenerateRequest(role="tutor", record=Record(persona="casual"))
+    await ModelByRole(models, {"one": Heard()}).generate(asked)
+    assert heard == [told]
 
 
 async def test_several_answers_to_one_prompt_are_refused_at_temperature_zero() -> None:

@@ -46,7 +46,7 @@ from tests.cases import each_case
 from tests.unit.scripted.growing import DESK
 
 BANK = load_bank("arithmetic")
-SCRIPTED = ScriptedEngine(BANK.book)
+SCRIPTED = ScriptedEngine()
 
 
 @cache

@@ -22,7 +22,7 @@ from soliloquy_training.evaluation.recipe_loop import RecipeLoop
 from tests.unit.scripted.growing import DESK
 
 BANK = load_bank("arithmetic")
-SCRIPTED = ScriptedEngine(BANK.book)
+SCRIPTED = ScriptedEngine()
 PROBLEM = BANK.family(BANK.names[0]).problem(3)
 
 

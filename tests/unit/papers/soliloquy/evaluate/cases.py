@@ -22,8 +22,8 @@ from soliloquy_training.evaluation.recipe_loop import RecipeLoop
 from tests.unit.scripted.growing import DESK
 
 BANK = load_bank("physics")
-SCRIPTED = ScriptedEngine(BANK.book)
-NOISY = ScriptedEngine(BANK.book, noise=noise_of("harsh"))
+SCRIPTED = ScriptedEngine()
+NOISY = ScriptedEngine(noise=noise_of("harsh"))
 
 
 class Forgiving:
