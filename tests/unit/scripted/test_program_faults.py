@@ -18,13 +18,17 @@ from tests.unit.scripted.test_noise import TABLES
 PIPE = """\
 d1 = 4
 v2 = 1.5 * (d1 / 2) ** 2
-minutes = math.sqrt(v2)
+minutes = math.sqrt(v2 * 60)
 student_minutes = 19
 is_correct = math.isclose(student_minutes, minutes, rel_tol=0.01)"""
 OTHER_LINES = {
     "other_sign": {"v2 = 1.5 / (d1 / 2) ** 2", "v2 = 1.5 * (d1 * 2) ** 2"},
-    "forgotten_power": {"v2 = 1.5 * (d1 / 2)", "minutes = v2"},
+    "forgotten_power": {"v2 = 1.5 * (d1 / 2)", "minutes = v2 * 60"},
     "forgotten_factor": {"v2 = (d1 / 2) ** 2", "v2 = 1.5", "v2 = 1.5 * d1 ** 2"},
+    "not_converted": {"minutes = math.sqrt(v2)"},
+    "converted_twice": {"minutes = math.sqrt(v2 * 60 * 60)"},
+    "other_value": {"minutes = math.sqrt(d1 * 60)"},
+    "answer_before": {"v2 = 1.5 * d1 ** 2", "minutes = math.sqrt(v2)"},
     "inverted_ratio": {"v2 = 1.5 * (2 / d1) ** 2"},
     "misread_input": {"d1 = 40.0", "v2 = 0.15 * (d1 / 2) ** 2"},
 }
