@@ -13,7 +13,7 @@ from soliloquy.truth.algebra_answers import gives_algebra
 from soliloquy.truth.judge import in_unit, judge_text
 from soliloquy.truth.ledger import ledger_of
 from soliloquy.truth.quantities import WrittenQuantity, values_in
-from soliloquy.truth.stated_answer import answer_in, answer_quantity
+from soliloquy.truth.stated_answer import ALONE, answer_in, answer_quantity, statements
 from soliloquy.truth.units import unit
 from soliloquy.v1.conversation_pb2 import STEP_KIND_ALGEBRA, STEP_KIND_KNOWNS, Step
 
@@ -102,8 +102,9 @@ def _number(scene: Scene, text: str, step: Step) -> Message | None:
 
 
 def _is_about(text: str, stated: WrittenQuantity, scene: Scene, step: Step) -> bool:
-    """Whether a number may be meant for the step: in its unit, or in a message without a word of anything else."""
-    if stated.unit is not None and stated.unit == unit(step.result.unit):
+    """Whether a number may be meant for the step: in its unit, alone, or in a message with no word of anything else."""
+    is_alone = any(one.quantity == stated and one.force == ALONE for one in statements(text))
+    if is_alone or (stated.unit is not None and stated.unit == unit(step.result.unit)):
         return True
     known = content_words(f"{scene.problem.question} {step.ask} {step.result.name} {step.explanation}")
     return not [word for word in content_words(text) if word.isalpha() and len(word) > 1 and word not in known]
