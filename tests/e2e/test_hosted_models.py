@@ -54,9 +54,9 @@ def test_the_whole_loop_runs_on_an_openai_endpoint_and_the_manifest_says_so(calm
     rows = records(calm)
     calls = [call for row in rows for turn in row["turns"] for call in turn["calls"]]
     assert len(rows) == 3
-    assert {(call["engine"], call["model"]) for call in calls} == {("openai", "default")}
+    assert {(call["engine"], call["model"]) for call in calls} == {("openai", "scripted")}
     told = manifest(calm)
-    assert told["run"]["model"] == "default (openai)"
+    assert told["run"]["model"] == "scripted (openai)"
     assert told["run"]["roles"]["tutor"]["temperature"] == 0.2
     assert {entry["role"] for entry in told["counts"]["models"]} == set(told["counts"]["tokens"])
     assert all(tokens["prompt"] > tokens["completion"] > 0 for tokens in told["counts"]["tokens"].values())

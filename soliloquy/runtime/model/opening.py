@@ -76,7 +76,7 @@ class ModelByRole:
                 reasoning_effort=settings.reasoning_effort,
             )
         )
-        if not self._models.endpoints[settings.endpoint].is_stand_in:
+        if not self._models.endpoints[settings.endpoint].takes_records:
             request.ClearField("record")
         completion = await self._answering[settings.endpoint].generate(request, stream_listener)
         if not self._models.is_usual(role, settings.endpoint):

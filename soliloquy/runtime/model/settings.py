@@ -54,9 +54,9 @@ class Endpoint:
     prices_as_of: date | None = None
 
     @property
-    def is_stand_in(self) -> bool:
-        """Whether it gets the records of requests: the scripted model, also behind an API, by how its name begins."""
-        return self.engine == "scripted" or self.model.startswith("scripted")
+    def takes_records(self) -> bool:
+        """Whether it gets the records of requests, which a stand-in answers from: behind an API its name tells."""
+        return self.engine in ("scripted", "ray") or self.model.startswith("scripted")
 
     @property
     def price(self) -> Price | None:
