@@ -43,7 +43,7 @@ def forecast(*, recipes: Sequence[str], conversations: int, latency: str, seed: 
     figures: dict[str, dict[str, dict[str, float]]] = {}
     with tempfile.TemporaryDirectory() as folder, status_line() as tell:
         for recipe in recipes:
-            with _endpoint(_BANKS[recipe], latency) as url:
+            with _endpoint(latency) as url:
                 models = Path(folder) / f"{recipe}.toml"
                 models.write_text(_MODELS.format(url=url), "utf-8")
                 command = ["--recipe", recipe, "--problems", _BANKS[recipe], "--conversations", str(conversations)]
@@ -65,8 +65,8 @@ def forecast(*, recipes: Sequence[str], conversations: int, latency: str, seed: 
 
 
 @contextmanager
-def _endpoint(bank: str, latency: str) -> Iterator[str]:
-    command = [str(_SOLILOQUY), "model", "fake", "--http", "127.0.0.1:0", "--problems", bank]
+def _endpoint(latency: str) -> Iterator[str]:
+    command = [str(_SOLILOQUY), "model", "fake", "--http", "127.0.0.1:0"]
     with subprocess.Popen(
         [*command, "--prefix-cache", "1024", "--latency", latency], stderr=subprocess.PIPE, text=True
     ) as process:

@@ -10,7 +10,7 @@ import uvloop
 from soliloquy.cli.command import Command
 from soliloquy.cli.options import EXISTING_FILE, SEED
 from soliloquy.cli.parameters import ADDRESS, DURATION, real, whole
-from soliloquy.cli.service_options import LATENCY, NOISE, PROBLEMS, option
+from soliloquy.cli.service_options import LATENCY, NOISE, option
 from soliloquy.cli.signals import stop_signals
 from soliloquy.cli.terminal import echo
 from soliloquy.runs.model import ModelSettings, scripted_model
@@ -61,7 +61,6 @@ def _shares(_: click.Context, __: click.Parameter, listed: Sequence[str]) -> dic
     type=ADDRESS,
     help="The address of the API.",
 )
-@PROBLEMS
 @NOISE
 @LATENCY
 @click.option(
@@ -100,7 +99,6 @@ def _shares(_: click.Context, __: click.Parameter, listed: Sequence[str]) -> dic
 def fake(
     *,
     address: str,
-    problems: tuple[str, ...],
     noise: str,
     shares: dict[str, Any],
     retry_after: str,
@@ -132,10 +130,10 @@ def fake(
         dialect=dialect or "",
         key=read_key(key_file).secret if key_file else "",
     )
-    calm = scripted_model(ModelSettings(problems=problems))
+    calm = scripted_model(ModelSettings())
     if replayed:
         calm = ReplayedEngine(Dataset(replayed), calm)
-    noisy = scripted_model(ModelSettings(problems=problems, noise=noise)) if noise != "none" else None
+    noisy = scripted_model(ModelSettings(noise=noise)) if noise != "none" else None
     uvloop.run(_serve(FakeServer(calm, settings, noisy), address))
 
 

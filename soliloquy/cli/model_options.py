@@ -55,10 +55,8 @@ def model_options(command: Command) -> Callable[..., Any]:
 def model_settings_options(command: Command) -> Callable[..., Any]:
     """Hands the command `model`, the settings of the model that services ask."""
 
-    def settings(
-        models: Models, model_cache: Path | None, problems: tuple[str, ...], latency: float, noise: str
-    ) -> ModelSettings:
-        return ModelSettings(problems=problems, latency=latency, noise=noise, models=models, cache=model_cache)
+    def settings(models: Models, model_cache: Path | None, latency: float, noise: str) -> ModelSettings:
+        return ModelSettings(latency=latency, noise=noise, models=models, cache=model_cache)
 
     return model_options(gathered("model", settings, SCRIPTED)(command))
 

@@ -127,7 +127,6 @@ def serve(
     gpus: float | None,
     engine_settings: Path | None,
     grace: float,
-    problems: Sequence[str],
     latency: float,
     noise: str,
     traces: TraceSettings,
@@ -145,7 +144,7 @@ def serve(
     chosen = _engine_settings(engine, weights, engine_settings)
     _check(engine, weights, adapters)
     _check_traces(traces)
-    scripted = ModelSettings(problems=problems, latency=latency, noise=noise)
+    scripted = ModelSettings(latency=latency, noise=noise)
     if not (replicas or max_replicas):
         raise Failure("--replicas 0 requires --max-replicas: without it nothing would ever answer")
     if max_replicas and replicas > max_replicas:

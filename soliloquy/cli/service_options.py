@@ -12,7 +12,6 @@ import click
 from soliloquy.cli.options import COUNT, NEW_FOLDER, WORKERS
 from soliloquy.cli.parameters import DURATION, SIZE, Choice, whole
 from soliloquy.dataset.layout import ShardLimits
-from soliloquy.problems.bank.bank import bank_names
 from soliloquy.recipes.recipe import load_judges
 from soliloquy.runtime.foreign import refuse_foreign
 from soliloquy.standin.faults import LEVELS
@@ -72,14 +71,6 @@ def _checked(_: click.Context, __: click.Parameter, classifiers: Path | None) ->
 GRACE = option(
     "--grace", default="20s", show_default=True, type=DURATION, help="Time for unfinished work when it is stopped."
 )
-PROBLEMS = option(
-    "--problems",
-    multiple=True,
-    default=bank_names(),
-    show_default=True,
-    metavar="BANK|FILE",
-    help="Problems that the scripted model knows; repeatable.",
-)
 LATENCY = option(
     "--latency", default="0ms", show_default=True, type=DURATION, help="Latency of the scripted model's answers."
 )
@@ -91,7 +82,7 @@ NOISE = option(
     help="Imitate real models: the length of their messages alone, or also their faults, at the rates that were "
     "counted or at twice those.",
 )
-SCRIPTED = (PROBLEMS, LATENCY, NOISE)
+SCRIPTED = (LATENCY, NOISE)
 CLASSIFIERS = option(
     "--classifiers",
     metavar="FILE",

@@ -34,7 +34,7 @@ cached_price = 0.5
 @contextmanager
 def fake(*options: str, http: str = "127.0.0.1:0") -> Iterator[str]:
     """`soliloquy model fake` for as long as it is entered; its URL."""
-    command = [SOLILOQUY, "model", "fake", "--http", http, "--problems", "physics", *options]
+    command = [SOLILOQUY, "model", "fake", "--http", http, *options]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr
         try:

@@ -136,13 +136,13 @@ def test_a_model_that_throttles(stage: Stage) -> None:
 
 
 def test_a_model_that_refuses_what_it_is_asked(stage: Stage) -> None:
-    # It knows other problems than the run's.
-    stage.start_model("--problems=arithmetic")
+    (key := stage.folder / "key").write_text("another", "utf-8")
+    stage.start_model(f"--key-file={key}")
     alert, seen = stage.finds("SoliloquyDeadLetters", time.monotonic())
     stage.start_model()
     stage.mend(alert, "kubectl -n $NS exec deployment/$NAME-gateway -- soliloquy dlq replay")
     stage.recovers("SoliloquyDeadLetters")
-    assert f"(http://{_MODEL}/v1, model 'default') refused (400" in seen
+    assert f"(http://{_MODEL}/v1, model 'default') refused (401" in seen
 
 
 def test_a_kafka_that_is_away(stage: Stage) -> None:

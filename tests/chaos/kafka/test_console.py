@@ -23,7 +23,7 @@ async def test_a_run_on_kafka_is_started_watched_and_read_though_the_gateway_is_
     settings = KafkaSettings(bootstrap=kafka, prefix=f"console-{uuid.uuid4().hex[:8]}.")
     await apply(settings, replication=1)
     reach = ["--kafka", settings.bootstrap, "--kafka-prefix", settings.prefix, "--sandboxes", "1"]
-    with site(tmp_path, *reach, "--problems", "physics") as served:
+    with site(tmp_path, *reach) as served:
         async with chromium(tmp_path / "profile", offline=False) as page:
             await signed_in(page, served)
             await start_pressed(page, conversations=30)

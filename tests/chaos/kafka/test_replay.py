@@ -1,6 +1,5 @@
 """Replays what a person repaired: the run becomes what it would have been."""
 
-import json
 import os
 import subprocess
 from collections.abc import Iterator
@@ -12,27 +11,23 @@ import pytest
 from tests.chaos.kafka.conftest import Undisturbed
 from tests.chaos.kafka.installation import Installation, until
 from tests.chaos.kafka.run import Run
+from tests.e2e.hosted import fake
 from tests.e2e.runs import SOLILOQUY, dataset
 from tests.e2e.runs import run as run_command
 
 CONVERSATIONS = 60
 IN_FLIGHT = 16
 COLLECT_SECONDS = 60.0
-OTHER_PROBLEM = {
-    "question": "A cart rolls 6 m in 2 s. How fast is it?",
-    "solution": "v = 6 / 2 = 3 m/s",
-    "answer": {"value": 3, "unit": "m/s"},
-}
 
 
 @pytest.mark.timeout(900)
-def test_conversations_that_a_wrong_problem_book_refused_are_replayed(
-    kafka: str, undisturbed: Undisturbed, tmp_path: Path
-) -> None:
-    wrong = tmp_path / "other.jsonl"
-    wrong.write_text(json.dumps(OTHER_PROBLEM), "utf-8")
+def test_conversations_that_a_model_refused_are_replayed(kafka: str, undisturbed: Undisturbed, tmp_path: Path) -> None:
+    (key := tmp_path / "key").write_text("another", "utf-8")
     with (
-        Installation(tmp_path, kafka, "--problems", str(wrong)) as installation,
+        fake("--key-file", str(key)) as url,
+        Installation(
+            tmp_path, kafka, "--model", "openai", "--base-url", url, "--model-name", "scripted"
+        ) as installation,
         Run(installation, tmp_path / "out", conversations=CONVERSATIONS, in_flight=IN_FLIGHT) as run,
     ):
         status, said = run.end()
@@ -41,7 +36,7 @@ def test_conversations_that_a_wrong_problem_book_refused_are_replayed(
         assert len(found) == IN_FLIGHT
         assert all("student" in text or "conversation.started" in text for text in found), found
         assert installation.stop_up() == 0
-        installation.start("--problems", "physics")
+        installation.start()
         installation.wait_until_ready()
         # Later ones are not refused.
         assert replay(installation) == IN_FLIGHT

@@ -158,7 +158,7 @@ def test_what_cannot_be_done_is_one_line_with_status_2(kafka: str, tmp_path: Pat
     ):
         assert "refuses connections" in refused(*command, kafka=nowhere, wait=wait)
         assert "soliloquy topics apply" in refused(*command, kafka=bare, wait=wait)
-    assert "'alchemy' is neither" in refused("service", "tutor", "--problems", "alchemy", kafka=bare)
+    assert "'loud' is not one of" in refused("service", "tutor", "--noise", "loud", kafka=bare)
     (tmp_path / "file").touch()
     assert "cannot be written" in refused("service", "collector", "--data", tmp_path / "file" / "inside", kafka=bare)
 
