@@ -103,7 +103,7 @@ def _number(scene: Scene, text: str, step: Step) -> Message | None:
 
 def _is_about(text: str, stated: WrittenQuantity, scene: Scene, step: Step) -> bool:
     """Whether a number may be meant for the step: in its unit, alone, or in a message with no word of anything else."""
-    is_alone = any(one.quantity == stated and one.force == ALONE for one in statements(text))
+    is_alone = any(one.quantity == stated and one.force == ALONE for one in statements(text) or ())
     if is_alone or (stated.unit is not None and stated.unit == unit(step.result.unit)):
         return True
     known = content_words(f"{scene.problem.question} {step.ask} {step.result.name} {step.explanation}")

@@ -22,6 +22,7 @@ COLLECT_SECONDS = 60.0
 
 @pytest.mark.timeout(900)
 def test_conversations_that_a_model_refused_are_replayed(kafka: str, undisturbed: Undisturbed, tmp_path: Path) -> None:
+    refusing = ("--model", "openai", "--model-name", "scripted", "--base-url")
     (key := tmp_path / "key").write_text("another", "utf-8")
     with (
         fake("--key-file", str(key)) as url,
