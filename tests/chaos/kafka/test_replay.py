@@ -26,9 +26,7 @@ def test_conversations_that_a_model_refused_are_replayed(kafka: str, undisturbed
     (key := tmp_path / "key").write_text("another", "utf-8")
     with (
         fake("--key-file", str(key)) as url,
-        Installation(
-            tmp_path, kafka, "--model", "openai", "--base-url", url, "--model-name", "scripted"
-        ) as installation,
+        Installation(tmp_path, kafka, *refusing, url) as installation,
         Run(installation, tmp_path / "out", conversations=CONVERSATIONS, in_flight=IN_FLIGHT) as run,
     ):
         status, said = run.end()
