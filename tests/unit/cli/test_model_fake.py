@@ -23,11 +23,6 @@ def test_a_port_that_is_taken_is_named() -> None:
         assert refusal("--http", f"127.0.0.1:{port}").startswith(f"cannot listen on 127.0.0.1:{port}: ")
 
 
-@pytest.mark.parametrize("problems", ["chemistry", "absent.jsonl"])
-def test_problems_that_are_not_there_are_named(problems: str) -> None:
-    assert repr(problems) in refusal("--http", "127.0.0.1:0", "--problems", problems)
-
-
 @pytest.mark.parametrize(
     ("make", "words"),
     [
