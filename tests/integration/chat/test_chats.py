@@ -197,7 +197,7 @@ async def test_a_chat_is_there_for_nobody_but_whoever_started_it(sandbox: str) -
 
 
 async def test_chats_that_nobody_comes_back_to_make_room_for_others(sandbox: str) -> None:
-    async with room(sandbox, ChatSettings(most_chats=1, idle_seconds=0.3)) as opened:
+    async with room(sandbox, ChatSettings(most_chats=1, idle_seconds=3.0)) as opened:
         first, _ = await opened.begun("soliloquy")
         with pytest.raises(Refusal, match="1 chats are open: finish one"):
             await opened.chats.start(StartChat(recipe="soliloquy", bank="physics"))
@@ -206,8 +206,8 @@ async def test_chats_that_nobody_comes_back_to_make_room_for_others(sandbox: str
 
 
 async def test_a_chat_whose_message_is_being_answered_is_not_idle(sandbox: str) -> None:
-    idle = 2.0
-    async with room(sandbox, ChatSettings(idle_seconds=idle), latency=5.0) as opened:
+    idle = 4.0
+    async with room(sandbox, ChatSettings(idle_seconds=idle), latency=10.0) as opened:
         chat, _ = await opened.begun("soliloquy")
         await asyncio.sleep(0.5 * idle)
         saying = opened.chats.say(chat.id, BEGINNING)

@@ -205,6 +205,6 @@ def test_a_number_that_no_float_holds_makes_nothing_false(text: str) -> None:
         "add " * 12_000 + "= 1",
     ],
 )
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(60)
 def test_hostile_texts_are_read_in_a_moment(text: str) -> None:
     assert len(calculations_of(text)) <= 1

@@ -56,7 +56,7 @@ def test_what_cannot_be_judged_is_left_open(text: str) -> None:
     assert not {True, False} & set(judged(text))
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     "text", ["F = " + "1^" * 2000 + "m", "F = " + "m a " * 1000, "a " * 2000 + "= F", "F = " + "-" * 280 + "m"]
 )

@@ -104,7 +104,7 @@ def test_no_text_breaks_the_reader(text: str) -> None:
     doubt_about(Problem(question="How many?", solution=text))
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize("text", ["1 + 1 = 2 " * 2_000, "7 " * 10_000, "x = 1, " * 3_000])
 def test_hostile_texts_are_read_in_a_moment(text: str) -> None:
     doubt_about(Problem(question=text[:1000], solution=text))

@@ -61,6 +61,6 @@ def test_no_text_breaks_the_reader(text: str) -> None:
         "2x = 6, x = 1e308 + 1e308",
     ],
 )
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(60)
 def test_hostile_texts_are_read_in_a_moment(text: str) -> None:
     assert sum(not holds for _, _, holds in solved_equations(text)) <= 1
