@@ -1,8 +1,4 @@
-"""Fills in the recipe's prompts from a commission and a written problem.
-
-The tags (<topic>, <question>, ..) are part of the contract with the scripted engine; everything else in a template may
-be rewritten freely.
-"""
+"""Fills in the recipe's prompts from a commission and a written problem."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

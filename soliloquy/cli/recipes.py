@@ -69,7 +69,7 @@ def prompts(name: str, out: Path) -> None:
     """Write the prompts of RECIPE into a folder, to be changed.
 
     `soliloquy generate --prompts DIR` runs with the files of the folder; a prompt whose file is deleted stays the
-    recipe's own. Keep every $slot, and for the scripted model every <tag>.
+    recipe's own. Keep every $slot.
     """
     refuse_foreign(out)
     try:
