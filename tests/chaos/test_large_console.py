@@ -67,7 +67,7 @@ async def within(page: Page, served: Site, told: str, do: str, condition: str) -
 async def test_a_hundred_thousand_conversations_are_listed_turned_and_searched_at_once(tmp_path: Path) -> None:
     (tmp_path / "data" / LOG).parent.mkdir(parents=True)
     await filled(tmp_path / "data" / LOG)
-    with site(tmp_path, "--problems", "physics") as served:
+    with site(tmp_path) as served:
         async with chromium(tmp_path / "profile", offline=False) as page:
             await signed_in(page, served)
             run = run_key(RUN)

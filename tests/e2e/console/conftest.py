@@ -33,7 +33,7 @@ def metrics() -> int:
 @pytest.fixture(scope="package")
 def served(folder: Path, metrics: int) -> Iterator[Site]:
     problems = folder / "problems"
-    given = ["--problem-files", str(problems), "--problems", "physics", "--problems", str(problems / HOSTILE_FILE)]
+    given = ["--problem-files", str(problems)]
     # A chat may ask an endpoint where nobody listens.
     given += ["--chat-endpoint", NOBODY]
     with site(folder, *given, "--latency", "10ms", "--shard-seconds", "1s", "--http-from", str(metrics)) as running:
