@@ -1,1 +1,1 @@
-"""What measures, converts and replicates for each paper, and the recipe of one that writes problems."""
+"""Measures, formats and replications for each paper, and the recipe of one that writes problems."""

@@ -26,8 +26,13 @@ def is_given(context: click.Context, option: str) -> bool:
 
 
 def kept_options(context: click.Context) -> dict[str, Any]:
-    """Returns the options that a manifest keeps: as a run file, they generate the same conversations again."""
-    kept: dict[str, Any] = {name: value for name in _KEPT if (value := context.params[name]) not in (None, False)}
+    """Returns the options that a manifest keeps: as a run file, they generate the same conversations again.
+
+    Usual values are left out: some, such as `noise`, are refused beside a hosted model where somebody gives them.
+    """
+    usual = {one.name: one.default for one in context.command.params}
+    chosen = {name: value for name in _KEPT if (value := context.params[name]) not in (None, False)}
+    kept: dict[str, Any] = {name: value for name, value in chosen.items() if value != usual[name]}
     if settings := context.params[_SETTINGS]:
         table = read_table(settings)
         kept[MODELS] = table.get(MODELS, table)

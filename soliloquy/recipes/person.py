@@ -39,7 +39,7 @@ class Person:
     # The work that the student is assumed to have handed in before the first turn.
     prior_work: Callable[[Conversation], str] = lambda _: ""
     record_student: Callable[[Conversation, str], None] = record_student_message
-    # What the stand-in understands; None if it tutors nobody.
+    # The messages that the stand-in understands; None if it tutors nobody.
     guide: Guide | None = None
     # Adds an earlier reply of which only the text is known.
     record_tutor: Callable[[Conversation, str], None] = record_tutor_reply

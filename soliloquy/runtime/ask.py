@@ -26,7 +26,7 @@ class Prompt:
     said: Sequence[tuple[str, str]]
     # 0 leaves the temperature to the settings of the role.
     temperature: float = 0.0
-    # What its template was filled in with.
+    # The values of the slots of its template.
     slots: Mapping[str, str] = field(default_factory=dict)
 
     @property

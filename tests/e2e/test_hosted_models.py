@@ -8,15 +8,18 @@ from typing import Any
 
 import pytest
 
+from soliloquy.dataset.manifest import MANIFEST
 from soliloquy.runtime.model.settings_file import read_models
 from tests.e2e.hosted import fake, model_service
 from tests.e2e.runs import (
+    SOLILOQUY,
     command,
     dataset,
     grown,
     kill_run,
     records,
     run,
+    said,
     start,
     wait_for_end,
     wait_for_frames,
@@ -84,6 +87,15 @@ def test_what_was_answered_once_is_not_asked_for_again(tmp_path: Path) -> None:
     # Nobody listens there any more.
     grown(tmp_path / "again", conversations=3, model="openai", base_url=url, model_cache=cache)
     assert dataset(tmp_path / "again") == dataset(tmp_path / "first")
+
+
+def test_the_manifest_of_an_endpoints_dataset_generates_it_again(tmp_path: Path) -> None:
+    first, again = tmp_path / "first", tmp_path / "again"
+    with fake() as url:
+        grown(first, conversations=2, model="openai", base_url=url)
+        done = said([SOLILOQUY, "generate", str(first / MANIFEST), "--out", str(again), "--quiet"])
+    assert done.returncode == 0, done.stderr
+    assert dataset(again) == dataset(first)
 
 
 MIXTURE = """

@@ -12,7 +12,7 @@ from soliloquy.standin.stated import answer_symbol, message
 from soliloquy.truth.number_format import format_quantity, format_value, with_unit
 from soliloquy.v1.conversation_pb2 import Problem, Quantity
 
-# What a tutor's message may ask a student for; the first whose cue it has counts.
+# A tutor's message may ask a student for these; the first whose cue it has counts.
 _ASKED = ("why", "recall", "strategy", "other_numbers", "world", "check", "general")
 
 

@@ -144,7 +144,7 @@ def _assess(scene: Scene, said: Message, rng: Random) -> Move:
     confirmed = _part("right", form, **_facts(scene, step), said=_written(said))
     told = [confirmed]
     if is_numeric(step) and idea_of(step):
-        # What a person says for a reason cannot be judged.
+        # The reason that a person gives cannot be judged.
         if not scene.record.person and rng.random() < book().tables["tutor"]["asks_why"]:
             return Move("b", 3, "right", step, "q", [_part("why", said=_written(said))])
         if rng.random() < book().tables["tutor"]["explains"]:

@@ -8,7 +8,7 @@ from tests.integration.executor.support import needs_runsc
 
 pytestmark = [needs_runsc, pytest.mark.asyncio(loop_scope="session")]
 
-# Of a hundred messages, so many get the reply that a fair tutor gives; to most others it asks what is meant.
+# This share of messages gets the reply that a fair tutor gives; to most others it asks what is meant.
 _FAIR_SHARE = 0.75
 # The reader of all messages takes so many numbers for right that nobody meant as an answer.
 _MISREAD = 0.01

@@ -31,7 +31,7 @@ def opening(seed: int = 1) -> GenerateRequest:
 
 
 async def played(model: Model, *, seed: int, problem: Problem | None = None) -> list[tuple[str, str]]:
-    """What both say in a conversation whose every prompt the model answers."""
+    """Returns both sides of a conversation whose every prompt the model answers."""
     conversation = begun(0, seed=seed)
     if problem is not None:
         conversation.problem.CopyFrom(problem)
