@@ -3,6 +3,8 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from itertools import count
+from unittest.mock import patch
 
 from soliloquy.client import Sandbox
 from soliloquy.recipes.scaffold.labels_pb2 import EnrichmentLabels
@@ -62,6 +64,7 @@ async def room(
     """Without a `stand_in`, the scripted model passes for one that can read a person in every recipe."""
     settings = settings or ChatSettings()
     model = replace(MODEL, latency=latency, noise=noise)
+    numbers = count(1)
     async with tutoring(model, Sandbox(sandbox, deadline_seconds=sandbox_seconds), settings) as tutors:
         tutors.usual.by = replace(tutors.usual.by, scripted=stand_in)
         published: list[Event] = []
@@ -70,7 +73,9 @@ async def room(
             published.extend(events)
 
         chats = Chats(tutors.usual, PROBLEMS, publish, settings, rules=rules, open_tutor=tutors.open)
-        yield Room(chats=chats, published=published)
+        # The scripted model draws its words by the chat's id.
+        with patch("soliloquy_services.gateway.chat.chats.secrets.token_urlsafe", lambda: f"chat-{next(numbers)}"):
+            yield Room(chats=chats, published=published)
 
 
 def reply_in(pieces: Sequence[ProgressEvent]) -> str:
