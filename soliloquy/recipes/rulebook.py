@@ -31,7 +31,7 @@ class Rule:
     # A conversation is rejected for it; an answer is asked for again and stands if it stays; it is only counted.
     does: Literal["condemn", "ask", "mark"]
     # The same where the steps of the problem were read from a solution in prose; as otherwise if it is left out.
-    on_read_plan: Literal["ask", "mark"] | None = None
+    on_read_plan: Literal["ask", "nothing"] | None = None
     # The roles whose answers it is asked of while the conversation goes on.
     by: tuple[Author, ...] = ()
     # Whether a program's output changes what it finds: once one has run, it is asked of the program, or of the
@@ -91,8 +91,9 @@ class Rulebook:
 
     @functools.cached_property
     def _on_read_plan(self) -> "Rulebook":
-        rules = {name: replace(rule, does=rule.on_read_plan or rule.does) for name, rule in self.rules.items()}
-        return replace(self, rules=rules)
+        kept = {name: rule for name, rule in self.rules.items() if rule.on_read_plan != "nothing"}
+        asking = {name: replace(rule, does="ask") for name, rule in kept.items() if rule.on_read_plan == "ask"}
+        return replace(self, rules=kept | asking)
 
     def asked_of(self, author: str) -> list[str]:
         """Returns the rules whose faults send an answer of the role back."""
@@ -155,10 +156,10 @@ def _contradiction(rule: Rule) -> str:
         return "it is asked of programs, which show nothing before they have run: set reads_programs, and no other role"
     if rule.of == "conversation" and rule.does == "ask":
         return "no single answer can be asked for again for a whole conversation: use condemn or mark"
-    if rule.on_read_plan and rule.does in ("mark", rule.on_read_plan):
-        return f"on a plan that was read it is to {rule.on_read_plan}, which is no less than {rule.does}: remove one"
+    if rule.on_read_plan == "ask" and rule.does != "condemn":
+        return f"on a plan that was read it is to ask, which is no less than {rule.does}: remove one"
     if rule.of == "conversation" and rule.on_read_plan == "ask":
-        return 'no single answer can be asked for again for a whole conversation: use on_read_plan = "mark"'
+        return 'no single answer can be asked for again for a whole conversation: use on_read_plan = "nothing"'
     if rule.does == "mark" and rule.state:
         return f"it only marks, and names the state {rule.state!r} to ask again: remove one"
     return ""

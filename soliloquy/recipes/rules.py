@@ -12,7 +12,7 @@ from soliloquy.recipes.given_values import check_given_values
 from soliloquy.recipes.rulebook import Rulebook
 from soliloquy.recipes.settled import StudentAnswer, program_fault, reply_fault
 from soliloquy.recipes.uncalculated import check_uncalculated
-from soliloquy.v1.conversation_pb2 import Conversation, Problem, Turn
+from soliloquy.v1.conversation_pb2 import Conversation, Turn
 
 # Finds what breaks the rule in some turns of a conversation, usually all of it or its last one.
 Rule = Callable[[Conversation, Sequence[Turn]], manners.Findings]
@@ -117,9 +117,8 @@ def broken(
             yield Broken(name, turn, evidence)
 
 
-def parted(found: Iterable[Broken], book: Rulebook, problem: Problem) -> tuple[list[str], list[str]]:
-    """Returns the faults that condemn a conversation about the problem, and the others."""
-    book = book.on_plan(problem)
+def parted(found: Iterable[Broken], book: Rulebook) -> tuple[list[str], list[str]]:
+    """Returns the faults that condemn a conversation, and the others."""
     faults: tuple[list[str], list[str]] = [], []
     for one in found:
         faults[not book.condemns(one.rule)].append(str(one))

@@ -44,7 +44,7 @@ def checked(conversation: Conversation) -> CheckedConversation:
 
 def check_by(conversation: Conversation, book: Rulebook) -> CheckedConversation:
     turns = [_checked_turn(turn, conversation) for turn in conversation.turns]
-    faults, marks = parted(_broken(conversation, book.rules, len(turns)), book, conversation.problem)
+    faults, marks = parted(_broken(conversation, book.rules, len(turns)), book)
     return CheckedConversation(
         turns=turns, faults=faults, marks=marks, lacking=inapplicable(conversation, BOOK, _NEEDS)
     )

@@ -18,7 +18,7 @@ from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_PROSE, Conversation, Endin
 
 POLICY = table_beside(__file__, "rules.toml")
 
-SOLUTION_AFTER_WRONG, SOLUTION_ON_REQUEST = 2, 9
+SOLUTION_AFTER_WRONG = 2
 
 
 def incomplete(conversation: Conversation) -> str:
@@ -32,9 +32,10 @@ def check(conversation: Conversation) -> CheckedConversation:
 
 
 def check_by(conversation: Conversation, book: Rulebook) -> CheckedConversation:
+    book = book.on_plan(conversation.problem)
     lacking = inapplicable(conversation, BOOK)
     truths = _truths(conversation, lacking)
-    faults, marks = parted(_found(conversation, book.rules, truths, lacking), book, conversation.problem)
+    faults, marks = parted(_found(conversation, book.rules, truths, lacking), book)
     turns = list(map(_checked_turn, truths))
     return CheckedConversation(turns=turns, faults=faults, marks=marks, lacking=lacking)
 
@@ -145,12 +146,6 @@ def _wrong_in_a_row(turns: Sequence[Turn]) -> int:
     return next(ended, len(turns))
 
 
-def _unasked(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findings:
-    for turn in (truth.turn for truth in truths):
-        if _labels(turn).action == SOLUTION_ON_REQUEST and not _has_cue("asks_for_solution", turn.student.text):
-            yield turn.number, "the solution although the student did not ask for it"
-
-
 def _early_answer(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findings:
     """A reply may give a result only once the student has stated it or the tutor may tell it.
 
@@ -190,7 +185,6 @@ _RULES: dict[str, _OwnRule] = {
     "blind": _blind,
     "steps": _steps,
     "three_wrong": _three_wrong,
-    "unasked": _unasked,
     "early_answer": _early_answer,
     "drawn": _drawn,
     "wrong_program": _wrong_program,
@@ -201,8 +195,3 @@ RULES = Rules(book=BOOK, broken=_broken, check_by=check_by, settled=settled_answ
 
 def _labels(turn: Turn) -> TutorLabels:
     return TutorLabels.FromString(turn.tutor.labels)
-
-
-def _has_cue(kind: str, text: str) -> bool:
-    plain = text.casefold()
-    return any(cue in plain for cue in POLICY["cues"][kind])

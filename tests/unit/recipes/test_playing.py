@@ -101,6 +101,7 @@ async def test_a_decision_against_a_calculation_of_a_result_goes_back_and_stands
     made.ending = Ending.ENDING_UNSPECIFIED
     made.turns[-1].ClearField("tutor")
     made.turns[-1].ClearField("calculation")
+    made.turns[-1].student.claims.add(quantity="F", value=1, unit="N")
     against, of_it = '{"Use Python": "n"}', '{"Use Python": "y", "Description": "Work out the force."}'
     decide = decider(deciding, lambda _: False)
     for decisions, outcome in (([against, of_it], CalculationNeeded), ([against], ReplyNeeded)):
