@@ -54,7 +54,7 @@ def _judged(claim: Claim, ledger: Ledger, step: int, *, only_settled: bool = Tru
         return Judgement(True, claim, entry) if entry and ledger.is_settled(entry) else Judgement(None, claim, entry)
     if only_settled and not ledger.is_settled(entry):
         return Judgement(None, claim, entry)
-    right = compare(_written(claim), entry)
+    right = compare(as_written(claim), entry)
     # The right value of an earlier step does not answer this one.
     return Judgement(None if right and entry.step < step else right, claim, entry)
 
@@ -67,7 +67,7 @@ def fits_stated(claims: Sequence[Claim], ledger: Ledger, step: int = 0) -> bool 
 
 
 def is_value_of(claim: Claim, entry: LedgerEntry) -> bool:
-    return compare(_written(claim), entry) is True
+    return compare(as_written(claim), entry) is True
 
 
 def compare(written: WrittenQuantity, entry: LedgerEntry) -> bool | None:
@@ -178,7 +178,7 @@ def in_unit(claim: Claim, stated_unit: str) -> float:
     return wanted.of(claim.value, own) if claim.unit and own.kind == wanted.kind else claim.value
 
 
-def _written(claim: Claim) -> WrittenQuantity:
+def as_written(claim: Claim) -> WrittenQuantity:
     stated = unit(claim.unit) if claim.unit else None
     return WrittenQuantity(
         value=claim.value,

@@ -5,7 +5,7 @@ in digits, fractions or words, with or without thousands separators. It may be r
 but not to tens or hundreds. It is not the answer if the sentence denies it, reports what somebody else said, takes it
 back or supposes it, or if it is a term of a calculation. If a number of the question or another step's result has the
 same value, a tutor tells the answer only in a sentence that names it as the answer or by the answer's own name. What a
-student's message comes to needs no such name.
+student's message comes to needs no such name, and one who says what it claims is taken at its word.
 """
 
 import re
@@ -16,11 +16,11 @@ from typing import Self
 from soliloquy.recipes.mathdial.confusion import confusion_of
 from soliloquy.runtime.beside import table_beside
 from soliloquy.texts.phrases import says
-from soliloquy.truth.judge import compare
+from soliloquy.truth.judge import as_written, compare
 from soliloquy.truth.numbers import numbers_in
 from soliloquy.truth.quantities import WrittenQuantity, quantities_in
 from soliloquy.truth.stated_answer import answer_quantity
-from soliloquy.v1.conversation_pb2 import LedgerEntry, Problem, Quantity
+from soliloquy.v1.conversation_pb2 import LedgerEntry, Problem, Quantity, StudentReply
 
 _CUES = table_beside(__file__, "answers.toml")
 _BEFORE = [re.compile(cue, re.IGNORECASE) for cue in _CUES["before"].values()]
@@ -42,6 +42,8 @@ class ExpectedAnswer:
     value: float
     # Empty if unknown.
     unit: str
+    # Its symbol, by which a claim names it.
+    symbol: str = ""
     name: str
     tolerance: float
     # The wrong answer of a sampled confusion; a number closer to it is not right, whatever the tolerance.
@@ -63,6 +65,7 @@ class ExpectedAnswer:
         return cls(
             value=answer.value,
             unit=answer.unit,
+            symbol=answer.symbol,
             name=answer.name,
             tolerance=problem.tolerance or _EXACTLY,
             wrong=confusion.answer if confusion.samples else None,
@@ -70,9 +73,12 @@ class ExpectedAnswer:
         )
 
 
-def reaches(message: str, wanted: ExpectedAnswer) -> bool:
-    """Whether the student ends with the answer: what the message comes to, in its statements."""
-    statements = " ".join(sentence for sentence in _sentences(message) if not sentence.endswith("?"))
+def reaches(message: StudentReply, wanted: ExpectedAnswer) -> bool:
+    """Whether the student ends with the answer: what it claims, or what its statements come to."""
+    if message.claims_by:
+        named = (claim for claim in message.claims if claim.quantity in ("", wanted.symbol))
+        return any(_is_quantity(as_written(claim), wanted) for claim in named)
+    statements = " ".join(sentence for sentence in _sentences(message.text) if not sentence.endswith("?"))
     said = answer_quantity(statements, wanted.unit)
     return said is not None and _is_quantity(said, wanted)
 

@@ -89,7 +89,7 @@ async def hold_dialogue(conversation: Conversation, loop: RecipeLoop) -> JudgedD
     def enough(so_far: Conversation) -> bool:
         nonlocal latest
         latest = so_far
-        return len(so_far.turns) > MOST or reaches(so_far.turns[-1].student.text, wanted)
+        return len(so_far.turns) > MOST or reaches(so_far.turns[-1].student, wanted)
 
     try:
         return judge(await loop.hold(conversation, enough=enough), wanted)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from soliloquy.recipes.mathdial.confusion import confusion_of
-from soliloquy.v1.conversation_pb2 import Conversation, ModelCall
+from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, StudentReply, TutorReply
 from soliloquy_papers.mathdial.evaluate.answers import ExpectedAnswer, mentions, reaches, tells
 from soliloquy_training.evaluation.cases import parse_outcomes
 
@@ -22,8 +22,7 @@ SUCCESS = [f"success@{k}" for k in range(1, MOST + 1)]
 TELLING = [f"telling@{k}" for k in range(1, MOST + 1)]
 OWN = "own"
 
-# The speaker, "student" or "tutor", and the text.
-Message = tuple[str, str]
+Message = StudentReply | TutorReply
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,7 +72,7 @@ class JudgedDialogue:
 
 def judge(conversation: Conversation, wanted: ExpectedAnswer, *, ended: str = "") -> JudgedDialogue:
     reached, told = outcome(
-        list(messages_of(conversation)), wanted, confusion_of(conversation.problem.enrichment).solution
+        list(_messages(conversation)), wanted, confusion_of(conversation.problem.enrichment).solution
     )
     return JudgedDialogue(
         conversation=conversation,
@@ -87,25 +86,28 @@ def judge(conversation: Conversation, wanted: ExpectedAnswer, *, ended: str = ""
 
 def outcome(messages: Sequence[Message], wanted: ExpectedAnswer, handed_in: str) -> tuple[int | None, int | None]:
     """Returns the exchanges in which the student reaches the answer and in which the tutor told it before."""
-    exchange, before = 0, "student"
+    exchange, before = 0, False
     told, known = None, mentions(handed_in, wanted)
-    for speaker, text in messages:
-        if speaker == "tutor":
-            exchange += before != "tutor"
-            if told is None and not known and tells(text, wanted):
+    for said in messages:
+        if is_tutor := isinstance(said, TutorReply):
+            exchange += not before
+            if told is None and not known and tells(said.text, wanted):
                 told = exchange
-        elif reaches(text, wanted):
+        elif reaches(said, wanted):
             return max(exchange, 1), told
         else:
-            known = known or mentions(text, wanted)
-        before = speaker
+            known = known or mentions(said.text, wanted)
+        before = is_tutor
     return None, told
 
 
-def messages_of(conversation: Conversation) -> Iterator[Message]:
+def _messages(conversation: Conversation) -> Iterator[Message]:
     """Yields the messages that contain a word."""
-    for turn in conversation.turns:
-        if turn.student.text.strip():
-            yield "student", turn.student.text
-        if turn.tutor.text.strip():
-            yield "tutor", turn.tutor.text
+    said = (one for turn in conversation.turns for one in (turn.student, turn.tutor))
+    return (one for one in said if one.text.strip())
+
+
+def messages_of(conversation: Conversation) -> Iterator[tuple[str, str]]:
+    """Yields the speaker, "student" or "tutor", and the text of each message that contains a word."""
+    for said in _messages(conversation):
+        yield "tutor" if isinstance(said, TutorReply) else "student", said.text

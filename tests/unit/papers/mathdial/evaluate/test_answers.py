@@ -2,7 +2,7 @@
 
 from soliloquy.recipes.mathdial.confusion import labelled
 from soliloquy.recipes.mathdial.labels_pb2 import Confusion
-from soliloquy.v1.conversation_pb2 import Enrichment, Problem, Quantity, Step
+from soliloquy.v1.conversation_pb2 import CLAIM_READER_SPEAKER, Claim, Enrichment, Problem, Quantity, Step, StudentReply
 from soliloquy_papers.mathdial.evaluate.answers import ExpectedAnswer, mentions, reaches, tells
 from tests.cases import each_case
 
@@ -13,14 +13,29 @@ def wanted(value: float, unit: str = "", *, shared: bool = False, name: str = ""
 
 @each_case
 def test_a_student_reaches_an_answer_however_it_writes_it(message: str, value: float, unit: str) -> None:
-    assert reaches(message, wanted(value, unit))
+    assert reaches(StudentReply(text=message), wanted(value, unit))
 
 
 @each_case
 def test_a_number_that_is_asked_about_quoted_denied_or_on_the_way_is_no_answer(
     message: str, value: float, unit: str
 ) -> None:
-    assert not reaches(message, wanted(value, unit))
+    assert not reaches(StudentReply(text=message), wanted(value, unit))
+
+
+def test_a_student_who_says_what_it_claims_is_taken_at_its_word() -> None:
+    price = Problem(question="How much is it?", answer=Quantity(symbol="p", value=12, unit="$"))
+    asked = ExpectedAnswer.from_problem(price)
+    assert asked is not None
+
+    def claims(*claims: Claim) -> bool:
+        return reaches(StudentReply(text="It is not 9 but 12.", claims=claims, claims_by=CLAIM_READER_SPEAKER), asked)
+
+    assert claims(Claim(quantity="p", value=12))
+    assert claims(Claim(value=12, unit="$"))
+    assert not claims()
+    assert not claims(Claim(quantity="boxes", value=12))
+    assert not claims(Claim(quantity="p", value=9))
 
 
 def test_a_tutor_must_name_a_number_as_the_answer_that_another_quantity_has_too() -> None:
@@ -31,9 +46,9 @@ def test_a_tutor_must_name_a_number_as_the_answer_that_another_quantity_has_too(
     both = ExpectedAnswer.from_problem(problem)
     assert both is not None
     assert both.shared
-    assert reaches("I have 12.", both)
-    assert reaches("So the answer is 12.", both)
-    assert reaches("The price paid is 12.", both)
+    assert reaches(StudentReply(text="I have 12."), both)
+    assert reaches(StudentReply(text="So the answer is 12."), both)
+    assert reaches(StudentReply(text="The price paid is 12."), both)
     assert not tells("There are 12 of them.", both)
     assert tells("They cost 12 altogether.", both)
 
@@ -64,5 +79,5 @@ def test_what_is_nearer_to_the_answer_of_the_confusion_is_not_right() -> None:
     )
     held = ExpectedAnswer.from_problem(near)
     assert held is not None
-    assert reaches("I get 105.", held)
-    assert not reaches("I get 104.8.", held)
+    assert reaches(StudentReply(text="I get 105."), held)
+    assert not reaches(StudentReply(text="I get 104.8."), held)

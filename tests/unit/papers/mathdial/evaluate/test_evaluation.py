@@ -7,7 +7,7 @@ import pytest
 
 from soliloquy.runtime.failure import Failure
 from soliloquy.truth.number_format import format_value
-from soliloquy.v1.conversation_pb2 import Problem
+from soliloquy.v1.conversation_pb2 import Problem, StudentReply, TutorReply
 from soliloquy_papers.mathdial.evaluate.answers import ExpectedAnswer
 from soliloquy_papers.mathdial.evaluate.dialogues import draw_dialogues, judge_recorded, next_step, prompted
 from soliloquy_papers.mathdial.evaluate.figures import CURVES, MEASURES, METRICS, PAPER, WHOSE, figures, page
@@ -38,6 +38,10 @@ def share(found: list[JudgedDialogue], metric: str) -> float:
 TUTOR, STUDENT = "tutor", "student"
 
 
+def said(messages: list[tuple[str, str]]) -> list[StudentReply | TutorReply]:
+    return [StudentReply(text=text) if who == STUDENT else TutorReply(text=text) for who, text in messages]
+
+
 @pytest.mark.parametrize(
     ("messages", "reached", "told"),
     [
@@ -57,11 +61,11 @@ TUTOR, STUDENT = "tutor", "student"
 def test_exchanges_are_counted_from_the_tutors_messages(
     messages: list[tuple[str, str]], reached: int | None, told: int | None
 ) -> None:
-    assert outcome(messages, TEN, handed_in="") == (reached, told)
+    assert outcome(said(messages), TEN, handed_in="") == (reached, told)
 
 
 def test_a_number_of_the_solution_that_was_handed_in_is_not_told() -> None:
-    messages = [(TUTOR, "You had 10 in your first line."), (STUDENT, "Yes.")]
+    messages = said([(TUTOR, "You had 10 in your first line."), (STUDENT, "Yes.")])
     assert outcome(messages, TEN, handed_in="4 + 6 = 10\n10 + 5 = 15") == (None, None)
     assert outcome(messages, TEN, handed_in="4 + 7 = 11") == (None, 1)
 
