@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
 
 from soliloquy.texts.utterances import FUNCTION_WORDS
@@ -13,18 +14,36 @@ from soliloquy.truth.units import unit
 
 _DEGREE = "°"
 _WORD = re.compile(r"[^\W\d_]+|[°$€£]")
+# People work, and have power, where nothing is measured: these count where they are asked for.
+_EVERYDAY = ("J", "W")
 _NAMES = [
-    (re.compile(rf"\b(?:{names})", re.IGNORECASE), frozenset(powers_of(unit(own).kind) or [own]))
+    (
+        re.compile(
+            f"{ASKING['begins']}(?:{names}){ASKING['ends']}" if own in _EVERYDAY else rf"\b(?:{names})", re.IGNORECASE
+        ),
+        frozenset(powers_of(unit(own).kind) or [own]),
+    )
     for own, names in [*ASKING["units"].items(), *ABOUT.items()]
 ]
+# The currencies, each by its signs and words.
+_CURRENCIES = [re.compile(names, re.IGNORECASE) for names in (r"\$|\bdollar", r"€|\beuro", r"£|\bpound")]
 
 
 def is_foreign_unit(stated: str, *texts: str) -> bool:
-    """Whether a unit measures what none of these texts speaks of; money, shares and single letters fit anywhere."""
-    measures = _dimensions(unit(stated))
-    if len(stated) == 1 or MONEY in measures:
+    """Whether a unit measures what none of these texts speaks of; shares and single letters fit anywhere.
+
+    Money fits anywhere but beside another currency; pounds may be money or a weight.
+    """
+    own = unit(stated)
+    measures = _dimensions(own)
+    if len(stated) == 1:
         return False
     spoken = frozenset[str]().union(*map(_spoken_of, texts))
+    if MONEY in measures:
+        if own.otherwise and not spoken.isdisjoint(powers_of(own.otherwise.kind)):
+            return False
+        named, meant = ({one for one in _CURRENCIES if any(map(one.search, told))} for told in (texts, [stated]))
+        return named.isdisjoint(meant) if named and meant else own.otherwise is not None
     return measures.isdisjoint(spoken) if _DEGREE in measures else not measures <= spoken
 
 
@@ -38,13 +57,12 @@ def _spoken_of(text: str) -> frozenset[str]:
 def _units_of(text: str) -> Iterator[Unit]:
     yield from (one.unit for one in quantities_in(text) if one.unit)
     for name in _WORD.findall(text):
-        # "A" begins a sentence, "in" is seldom an inch.
+        # "A" begins a sentence, "in" is seldom an inch, and the second of two no time.
         if (known := symbol(name)) and name.lower() not in FUNCTION_WORDS:
             yield known
-        try:
-            yield word(name)
-        except KeyError:
-            continue
+        with suppress(KeyError):
+            if name.lower() != "second":
+                yield word(name)
 
 
 def _dimensions(own: Unit) -> set[str]:

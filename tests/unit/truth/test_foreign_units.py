@@ -20,6 +20,11 @@ RIVER = "A boat needs 20 minutes for 4 km. How fast is it?"
         ("hours", TANK),
         ("amperes", LIFT),
         ("kg", RIVER),
+        ("pounds", RIVER),
+        ("pounds", LOAN),
+        ("euros", LOAN),
+        ("seconds", "The second of two brothers has 3 times as many stamps. How many?"),
+        ("kg", "She works in a shop. How many shirts does she fold?"),
     ],
 )
 def test_a_unit_of_nothing_that_is_spoken_of_is_foreign(unit: str, question: str) -> None:
@@ -31,6 +36,9 @@ def test_a_unit_of_nothing_that_is_spoken_of_is_foreign(unit: str, question: str
     [
         ("months", LOAN),
         ("$", LOAN),
+        ("cents", LOAN),
+        ("pounds", "A bag weighs 40 kg. How much are 3 of them?"),
+        ("pounds", "A ticket is £4. How much are 3 of them?"),
         ("%", LOAN),
         ("payments", LOAN),
         ("m³", TANK),
