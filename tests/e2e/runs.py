@@ -42,8 +42,8 @@ def command(
 
 
 def paced(out: Path | str, **options: Any) -> list[str]:
-    """A run of twelve that lasts some seconds on any machine; its dataset is that of an unpaced one."""
-    return command(out, conversations=12, latency="50ms", in_flight=6, **options)
+    """A run of eight that lasts some seconds on any machine; its dataset is that of an unpaced one."""
+    return command(out, conversations=8, latency="50ms", in_flight=3, **options)
 
 
 def run(arguments: list[str], *, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
