@@ -87,7 +87,7 @@ class Asking:
         self._over = True
         await asyncio.gather(*self._tasks)
 
-    async def more(self, answers: int = 20) -> list[str]:
+    async def more(self, answers: int = 8) -> list[str]:
         """Returns the digests of this many answers to requests that start after the call."""
         begun = time.monotonic()
         while len(digests := [digest for asked, digest in self.answers if asked > begun]) < answers:
