@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.runs import grown, kill_run, paced, start, wait_for_end, wait_for_frames
-from tests.kafka.fixtures import kafka as kafka
 from tests.objects.fixtures import bucket as bucket
 from tests.objects.fixtures import object_store as object_store
 
