@@ -25,7 +25,7 @@ from tests.integration.transport.support import held, idle
 from tests.kafka.cluster import KafkaCluster
 from tests.kafka.commands import running
 from tests.kafka.fixtures import started
-from tests.waiting import until
+from tests.waiting import PATIENCE_SECONDS, until
 
 ANY_PORT = ("--http", "127.0.0.1:0")
 
@@ -33,7 +33,7 @@ ANY_PORT = ("--http", "127.0.0.1:0")
 async def probe(address: str, path: str = "/readyz") -> tuple[int, str]:
     def get() -> tuple[int, str]:
         try:
-            with urllib.request.urlopen(f"http://{address}{path}", timeout=10) as response:
+            with urllib.request.urlopen(f"http://{address}{path}", timeout=PATIENCE_SECONDS) as response:
                 return response.status, response.read().decode()
         except urllib.error.HTTPError as error:
             with error:
