@@ -1,4 +1,4 @@
-"""Assigns tests to test processes: those of one file together, and files that share a slow start."""
+"""Assigns tests to test processes: those of one file together, and files that share a slow start, such as a broker."""
 
 import logging
 import os
@@ -10,6 +10,9 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 from soliloquy.runtime import logs
+
+# Imported here alone: each further import would be a fixture, and a broker, of its own.
+from tests.kafka.fixtures import kafka as kafka
 
 # A broker, a sandbox or torch takes seconds to start: each starts in one process only. Maps a group to its paths.
 TOGETHER = {

@@ -27,7 +27,6 @@ from tests.chaos.kafka.installation import Installation, free_ports, until
 from tests.chaos.kafka.run import Run
 from tests.e2e.runs import SOLILOQUY, dataset, grown
 from tests.kafka import processes
-from tests.kafka.fixtures import kafka as kafka
 
 # On each transport.
 EVENTS = int(os.environ.get("ATTACK_EVENTS", "25000"))

@@ -13,7 +13,6 @@ from tests.cluster import operators
 from tests.cluster.binaries import NotBuilt
 from tests.cluster.control_plane import Cluster, until
 from tests.cluster.release import SCALED, Release
-from tests.kafka.fixtures import kafka as kafka
 
 pytestmark = pytest.mark.timeout(600)
 

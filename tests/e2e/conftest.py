@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.runs import grown, kill_run, paced, start, wait_for_end, wait_for_frames
-from tests.kafka.fixtures import kafka as kafka
 from tests.objects.fixtures import bucket as bucket
 from tests.objects.fixtures import object_store as object_store
 
@@ -29,8 +28,8 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
 
 @pytest.fixture(scope="session")
 def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A dataset of twelve, for whoever does not change it."""
-    return made_once(tmp_path_factory, "reference", lambda out: grown(out, conversations=12))
+    """A dataset of eight, for whoever does not change it."""
+    return made_once(tmp_path_factory, "reference", lambda out: grown(out, conversations=8))
 
 
 @pytest.fixture(scope="session")
@@ -45,5 +44,5 @@ def killed_at_one(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def unfinished(killed_at_one: Path, tmp_path: Path) -> Path:
-    """A run of twelve, killed when the first conversation was collected."""
+    """A run of eight, killed when the first conversation was collected."""
     return Path(shutil.copytree(killed_at_one, tmp_path / "out"))

@@ -25,6 +25,7 @@ from soliloquy.dataset.frames import read_payloads
 from soliloquy.dataset.layout import ACCEPTED, REJECTED
 from soliloquy.dataset.manifest import MANIFEST, read_manifest, shards_of
 from soliloquy.dataset.storage import Storage
+from tests.waiting import PATIENCE_SECONDS
 
 SOLILOQUY = str(Path(sys.executable).with_name("soliloquy"))
 
@@ -42,8 +43,8 @@ def command(
 
 
 def paced(out: Path | str, **options: Any) -> list[str]:
-    """A run of twelve that lasts some seconds on any machine; its dataset is that of an unpaced one."""
-    return command(out, conversations=12, latency="50ms", in_flight=6, **options)
+    """A run of eight that lasts some seconds on any machine; its dataset is that of an unpaced one."""
+    return command(out, conversations=8, latency="50ms", in_flight=3, **options)
 
 
 def run(arguments: list[str], *, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -115,7 +116,9 @@ def journal_frames(out: Path) -> int:
     return sum(1 for _ in read_payloads(path)) if path.exists() else 0
 
 
-def wait_for_frames(out: Path, frames: int, process: subprocess.Popen[str], *, seconds: float = 60) -> None:
+def wait_for_frames(
+    out: Path, frames: int, process: subprocess.Popen[str], *, seconds: float = PATIENCE_SECONDS
+) -> None:
     """Waits until so many conversations are collected or the run is over; rests longer than a read takes."""
     deadline = time.monotonic() + seconds
     while True:
@@ -148,7 +151,7 @@ def kill_run(process: subprocess.Popen[str]) -> list[int]:
     return workers
 
 
-def wait_for_end(pids: list[int], *, seconds: float = 10) -> None:
+def wait_for_end(pids: list[int], *, seconds: float = PATIENCE_SECONDS) -> None:
     deadline = time.monotonic() + seconds
     while any(alive(pid) for pid in pids):
         assert time.monotonic() < deadline, f"one of {pids} is alive after {seconds} s"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.cases import each_case
-from tests.e2e.runs import SOLILOQUY, command, dataset, grown, run, said, start, wait_for_frames
+from tests.e2e.runs import SOLILOQUY, command, dataset, grown, killed_at_end, run, said, wait_for_frames
 
 
 def refused(arguments: list[str], environment: dict[str, str] | None = None) -> str:
@@ -68,7 +68,7 @@ def test_without_gvisor_nothing_begins(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
     """A run of two that succeeded."""
-    return run(command(tmp_path_factory.mktemp("small") / "out", conversations=2))
+    return said(command(tmp_path_factory.mktemp("small") / "out", conversations=2))
 
 
 def folder_of(result: subprocess.CompletedProcess[str]) -> Path:
@@ -122,7 +122,7 @@ def test_a_corrupt_log_is_named_and_the_collected_conversations_stay(unfinished:
     journal = (unfinished / ".run" / "journal").read_bytes()
     for leftover in unfinished.glob(".run/log.sqlite*"):
         leftover.write_bytes(b"this is no database" * 500)
-    assert "log.sqlite" in one_line(run(command(unfinished, conversations=12)))
+    assert "log.sqlite" in one_line(run(command(unfinished, conversations=8)))
     assert (unfinished / ".run" / "journal").read_bytes().startswith(journal)
 
 
@@ -131,7 +131,7 @@ def test_a_damaged_journal_is_named_and_left_alone(unfinished: Path) -> None:
     damaged = bytearray(journal.read_bytes())
     damaged[100] ^= 1
     journal.write_bytes(damaged + damaged)
-    assert "journal is damaged at byte 0" in refused(command(unfinished, conversations=12))
+    assert "journal is damaged at byte 0" in refused(command(unfinished, conversations=8))
     assert journal.read_bytes() == damaged + damaged
 
 
@@ -139,18 +139,17 @@ def test_a_damaged_journal_is_named_and_left_alone(unfinished: Path) -> None:
 def test_a_log_locked_by_another_program_is_named(unfinished: Path) -> None:
     with sqlite3.connect(unfinished / ".run" / "log.sqlite", isolation_level=None) as other:
         other.execute("BEGIN EXCLUSIVE")
-        assert "locked" in one_line(run(command(unfinished, conversations=12)))
+        assert "locked" in one_line(run(command(unfinished, conversations=8)))
         other.execute("ROLLBACK")
     other.close()
 
 
 def test_two_runs_cannot_grow_one_folder(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    first = start(command(out, conversations=4, in_flight=2, latency="200ms"))
-    wait_for_frames(out, 1, first)
-    assert "another process is writing" in refused(command(out, conversations=4))
-    first.communicate()
-    assert first.returncode == 0
+    with killed_at_end(command(out, conversations=4, in_flight=2, latency="200ms")) as first:
+        wait_for_frames(out, 1, first)
+        assert "another process is writing" in refused(command(out, conversations=4))
+        assert first.poll() is None
 
 
 @pytest.mark.thorough
@@ -164,10 +163,10 @@ def test_a_full_disk_stops_the_run_and_room_lets_it_go_on(reference: Path, tmp_p
         pytest.skip("mounting a small file system needs root")
     assert mounted.returncode == 0, mounted.stderr
     try:
-        line = one_line(run(command(disk / "out", conversations=12)))
+        line = one_line(run(command(disk / "out", conversations=8)))
         assert "full" in line or "No space" in line
         subprocess.run(["mount", "-o", "remount,size=100m", disk], check=True)
-        assert grown(disk / "out", conversations=12)["accepted"] == 12
+        assert grown(disk / "out", conversations=8)["accepted"] == 8
         assert dataset(disk / "out") == dataset(reference)
     finally:
         subprocess.run(["umount", disk], check=True)

@@ -86,7 +86,7 @@ def test_roles_that_answer_at_once_mix_with_those_in_batches(tmp_path: Path) -> 
         single = Path(priced(tmp_path, url)).read_text("utf-8").replace("endpoints.hosted", "endpoints.quick")
         roles = "".join(f'[roles.{role}]\nendpoint = "quick"\n' for role in ("tutor", "codegen", "composer"))
         settings.write_text(f'endpoint = "hosted"\n{settings.read_text("utf-8")}{single}{roles}', "utf-8")
-        grown(tmp_path / "out", conversations=3, model_settings=str(settings))
+        grown(tmp_path / "out", conversations=2, model_settings=str(settings))
         billed_once(url, tmp_path / "out")
         by_batch_alone = sum(batch_sizes(url, "files"))
         students = [line for line in invoice(url) if "student" in line["state"]]

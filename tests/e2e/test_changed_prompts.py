@@ -71,9 +71,9 @@ def prompts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def whole(prompts: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A dataset of twelve from the changed prompts."""
+    """A dataset of eight from the changed prompts."""
     out = tmp_path_factory.mktemp("changed") / "out"
-    grown(out, conversations=12, prompts=str(prompts))
+    grown(out, conversations=8, prompts=str(prompts))
     return out
 
 
@@ -106,11 +106,11 @@ def test_a_killed_run_goes_on_with_the_same_prompts_and_no_others(whole: Path, p
     others = changed(tmp_path / "others")
     reword(others / "deciding.txt", (QUIETER[1], "nagging doubt"))
     for options, file in (({"prompts": str(others)}, "deciding.txt"), ({}, "deciding.txt, student.txt")):
-        refused = run(command(out, conversations=12, **options))
+        refused = run(command(out, conversations=8, **options))
         assert (refused.returncode, refused.stdout) == (2, "")
         assert f"holds another run (prompts {file} changed since)" in refused.stderr
     # Another folder with the same texts will do.
-    grown(out, conversations=12, prompts=str(changed(tmp_path / "copy")))
+    grown(out, conversations=8, prompts=str(changed(tmp_path / "copy")))
     assert stored(out) == stored(whole)
 
 
@@ -130,7 +130,7 @@ def test_an_edit_while_a_run_goes_on_does_not_reach_a_worker_that_is_started_aga
 
 def test_a_dataset_in_a_store_has_its_prompts_there(whole: Path, prompts: Path, bucket: str, tmp_path: Path) -> None:
     out = f"{bucket}/dataset"
-    grown(out, conversations=12, prompts=str(prompts), work=str(tmp_path))
+    grown(out, conversations=8, prompts=str(prompts), work=str(tmp_path))
     assert stored(out) == stored(whole)
     assert QUIETER[1] in shown(out)
 
@@ -142,7 +142,7 @@ def test_the_services_of_a_kafka_ask_with_the_prompts_of_the_run(
     connection = KafkaSettings(bootstrap=kafka, prefix=f"test-{uuid.uuid4().hex[:8]}.")
     place = {"kafka": kafka, "kafka_prefix": connection.prefix}
     with serving(connection, tmp_path / "live"):
-        grown(tmp_path / "out", conversations=12, prompts=str(prompts), **place)
+        grown(tmp_path / "out", conversations=8, prompts=str(prompts), **place)
     assert stored(tmp_path / "out") == stored(whole)
 
 

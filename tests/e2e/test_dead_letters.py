@@ -13,7 +13,7 @@ from soliloquy.runtime.events import Event
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from soliloquy.v1.events_pb2 import ProblemSubmitted
 from soliloquy.v1.runs_pb2 import Run
-from tests.e2e.runs import SOLILOQUY, command, dataset, grown, run, said
+from tests.e2e.runs import SOLILOQUY, command, dataset, grown, said
 
 
 def publish(log: Path, event: Event) -> None:
@@ -27,7 +27,7 @@ def publish(log: Path, event: Event) -> None:
 def test_foreign_bytes_on_a_topic_cost_no_conversation_and_are_kept(unfinished: Path, reference: Path) -> None:
     poison = Event(id="poison", topic="student.replied", key="key", payload=b"\xff", source="test", time=time.time())
     publish(unfinished / ".run" / "log.sqlite", poison)
-    assert grown(unfinished, conversations=12)["accepted"] == 12
+    assert grown(unfinished, conversations=8)["accepted"] == 8
     assert dataset(unfinished) == dataset(reference)
     assert "poison" in said([SOLILOQUY, "dlq", "list", str(unfinished)]).stdout
 
@@ -88,12 +88,12 @@ def test_a_conversation_among_the_dead_letters_is_finished_once_mended_and_repla
     with closing(sqlite3.connect(log)) as connection, connection:
         offset, payload = connection.execute(UNREAD).fetchone()
         connection.execute("UPDATE event SET payload = x'ff' WHERE offset = ?", (offset,))
-    stopped = run(command(unfinished, conversations=12))
+    stopped = said(command(unfinished, conversations=8))
     assert stopped.returncode == 1
     assert json.loads(stopped.stdout)["failed"] == 1
     assert "1 conversations ended among the dead letters" in stopped.stderr
     with closing(sqlite3.connect(log)) as connection, connection:
         connection.execute("UPDATE event SET payload = ? WHERE topic LIKE '%.dlq'", (payload,))
     assert said([SOLILOQUY, "dlq", "replay", str(unfinished)]).returncode == 0
-    assert grown(unfinished, conversations=12)["accepted"] == 12
+    assert grown(unfinished, conversations=8)["accepted"] == 8
     assert dataset(unfinished) == dataset(reference)

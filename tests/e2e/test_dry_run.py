@@ -7,26 +7,24 @@ import pytest
 
 from tests.cases import each_case
 from tests.e2e.hosted import fake, invoice, priced
-from tests.e2e.runs import command, grown, records, run
+from tests.e2e.runs import command, grown, records, said
 
-WANTED = 80
+WANTED = 30
 
 
 def test_a_pilot_of_ten_foretells_tokens_and_money_and_is_the_beginning_of_the_run(tmp_path: Path) -> None:
     with fake("--prefix-cache", "1024") as url:
         chosen: dict[str, Any] = {"conversations": WANTED, "model_settings": priced(tmp_path, url)}
         told = grown(tmp_path / "out", dry_run=True, **chosen)
-        billed = len(invoice(url))
+        billed, pilot = len(invoice(url)), records(tmp_path / "out")
         whole = grown(tmp_path / "out", **chosen)
         calls = len(invoice(url))
         again = grown(tmp_path / "none", dry_run=True, like=str(tmp_path / "out"), **chosen)
         assert len(invoice(url)) == calls
-        grown(tmp_path / "apart", **chosen)
-        # Each command asks the endpoint once whether it is there.
-        assert len(invoice(url)) - calls == calls - 1
+    assert records(tmp_path / "out")[: len(pilot)] == pilot
     forecast = told["forecast"]
-    assert (forecast["problems"], forecast["accepted"]) == (10, 10)
-    assert 0 < billed < calls / 4
+    assert (len(pilot), forecast["problems"], forecast["accepted"]) == (10, 10, 10)
+    assert 0 < billed < calls / 2
     # Ten conversations differ in length.
     assert forecast["read"]["expected"] == pytest.approx(whole["tokens"]["prompt"], rel=0.25)
     assert forecast["dollars"]["expected"] == pytest.approx(whole["cost"], rel=0.25)
@@ -35,22 +33,21 @@ def test_a_pilot_of_ten_foretells_tokens_and_money_and_is_the_beginning_of_the_r
     assert again["forecast"]["dollars"]["expected"] == pytest.approx(whole["cost"], rel=0.05)
     assert not (tmp_path / "none").exists()
     assert any(name.endswith("/student") for name in again["prompts"])
-    assert [one["id"] for one in records(tmp_path / "out")] == [one["id"] for one in records(tmp_path / "apart")]
 
 
 def test_it_is_printed_for_people_with_the_first_prompts_and_what_a_budget_allows(tmp_path: Path) -> None:
-    grown(tmp_path / "known", conversations=3)
+    grown(tmp_path / "known", conversations=2)
     wanted = command(tmp_path / "out", conversations=600, dry_run=True, like=str(tmp_path / "known"))
-    shown = run([one for one in wanted if one != "--json"] + ["--budget-tokens", "1000000"])
+    shown = said([one for one in wanted if one != "--json"] + ["--budget-tokens", "1000000"])
     assert shown.returncode == 0, shown.stderr
     assert "--- soliloquy/student\n[system]\n" in shown.stdout
-    assert "For 600 conversations, 64 at once, from 3 accepted ones about 3 problems" in shown.stdout
+    assert "For 600 conversations, 64 at once, from 2 accepted ones about 2 problems" in shown.stdout
     assert "The budget of 1,000,000 tokens is enough for about " in shown.stdout
 
 
 @each_case
 def test_what_cannot_be_foretold_is_said_before_a_call(tmp_path: Path, options: dict[str, Any], complaint: str) -> None:
-    refused = run(command(tmp_path / "out", **options))
+    refused = said(command(tmp_path / "out", **options))
     assert refused.returncode == 2 or complaint.startswith("nowhere")
     assert complaint in " ".join(refused.stderr.split())
     assert not (tmp_path / "out").exists()

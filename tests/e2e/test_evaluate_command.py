@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.runs import SOLILOQUY, run, said
+from tests.e2e.runs import SOLILOQUY, said
 
 FILES = ("report.json", "report.md", "report.svg", "cases.jsonl")
 
@@ -41,7 +41,7 @@ def test_the_report_has_the_figures_with_their_intervals_and_every_case(sound: P
 
 
 def test_a_rerun_writes_the_same_files_and_stands_beside_the_first(sound: Path, tmp_path: Path) -> None:
-    assert run(evaluate(tmp_path, "--in-flight", "2", "--quiet")).returncode == 0
+    assert said(evaluate(tmp_path, "--in-flight", "2", "--quiet")).returncode == 0
     for name in FILES:
         assert (tmp_path / name).read_bytes() == (sound / name).read_bytes(), name
     compared = said([SOLILOQUY, "evaluate", "compare", str(sound), str(tmp_path), "--out", str(tmp_path)])

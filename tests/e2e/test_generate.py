@@ -20,7 +20,6 @@ from tests.e2e.runs import (
     kill_run,
     paced,
     records,
-    run,
     said,
     start,
     wait_for_end,
@@ -29,12 +28,12 @@ from tests.e2e.runs import (
 )
 
 # So few turns that some problems are given up.
-GIVING_UP: dict[str, Any] = {"conversations": 12, "max_turns": 5, "max_attempts": 1}
+GIVING_UP: dict[str, Any] = {"conversations": 6, "max_turns": 5, "max_attempts": 1}
 
 
 @pytest.fixture(scope="module")
 def given_up(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
-    """A dataset of twelve from problems tried once, and its report."""
+    """A dataset of six from problems tried once, and its report."""
     out = tmp_path_factory.mktemp("given-up") / "out"
     return out, grown(out, **GIVING_UP)
 
@@ -48,7 +47,7 @@ def noisy(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any
 
 def test_every_conversation_asked_for_is_there_and_its_code_ran_in_gvisor(reference: Path) -> None:
     rows = records(reference)
-    assert [row["ordinal"] for row in rows] == list(range(12))
+    assert [row["ordinal"] for row in rows] == list(range(8))
     attempts = [attempt for row in rows for turn in row["turns"] for attempt in turn["soliloquy"]["attempts"]]
     assert attempts
     assert {attempt["isolation"].split("-")[0] for attempt in attempts} == {"gvisor"}
@@ -71,17 +70,17 @@ def test_the_report_counts_what_the_files_hold(noisy: tuple[Path, dict[str, Any]
 
 
 def test_workers_and_conversations_in_flight_change_no_byte(reference: Path, tmp_path: Path) -> None:
-    grown(tmp_path / "out", conversations=12, workers=2, in_flight=3, latency="20ms")
+    grown(tmp_path / "out", conversations=8, workers=2, in_flight=3, latency="20ms")
     assert dataset(tmp_path / "out") == dataset(reference)
 
 
-@pytest.mark.parametrize("lines", [0, 4])
+@pytest.mark.parametrize("lines", [pytest.param(0, marks=pytest.mark.thorough), 4])
 def test_a_killed_run_goes_on_to_the_same_dataset(reference: Path, tmp_path: Path, lines: int) -> None:
     out = tmp_path / "out"
     process = start(paced(out))
     wait_for_frames(out, lines, process)
     workers = kill_run(process)
-    grown(out, conversations=12)
+    grown(out, conversations=8)
     assert dataset(out) == dataset(reference)
     wait_for_end(workers)
 
@@ -105,8 +104,8 @@ def test_an_interrupted_run_stops_cleanly_and_goes_on(reference: Path, tmp_path:
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 130
     assert "the same command goes on from here" in errors
-    assert 3 <= journal_frames(out) < 12
-    grown(out, conversations=12)
+    assert 3 <= journal_frames(out) < 8
+    grown(out, conversations=8)
     assert dataset(out) == dataset(reference)
 
 
@@ -118,14 +117,14 @@ def test_a_finished_run_is_extended_to_the_dataset_of_one_long_run(
 
 @pytest.mark.thorough
 def test_an_enriched_run_is_extended_to_the_dataset_of_one_long_run(tmp_path: Path) -> None:
-    options = {"conversations": 12, "enrich": True}
+    options = {"conversations": 6, "enrich": True}
     grown(tmp_path / "long", **options)
     extend(tmp_path / "out", tmp_path / "long", **options)
 
 
 def extend(out: Path, long: Path, **options: Any) -> None:
     """Runs a few conversations first, and then as many as the long run has."""
-    grown(out, **options | {"conversations": 5})
+    grown(out, **options | {"conversations": 3})
     times = timings(out)
     assert grown(out, **options)["accepted"] == options["conversations"]
     assert dataset(out) == dataset(long)
@@ -141,10 +140,10 @@ def test_a_run_that_is_killed_while_it_is_extended_keeps_what_it_had_and_goes_on
     grown(out, conversations=4)
     first = records(out)
     process = start(paced(out))
-    wait_for_frames(out, 6, process)
+    wait_for_frames(out, 5, process)
     workers = kill_run(process)
     assert records(out) == first
-    grown(out, conversations=12)
+    grown(out, conversations=8)
     assert dataset(out) == dataset(reference)
     wait_for_end(workers)
 
@@ -155,7 +154,7 @@ def test_an_unfinished_run_can_be_extended_too(reference: Path, tmp_path: Path) 
     process = start(command(out, conversations=8, latency="50ms", in_flight=6))
     wait_for_frames(out, 2, process)
     wait_for_end(kill_run(process))
-    grown(out, conversations=12)
+    grown(out, conversations=8)
     assert dataset(out) == dataset(reference)
 
 
@@ -165,7 +164,7 @@ def timings(out: Path) -> dict[str, dict[str, Any]]:
 
 def test_a_finished_run_is_not_run_again(reference: Path) -> None:
     before = (reference / MANIFEST).stat().st_mtime_ns
-    assert grown(reference, conversations=12)["accepted"] == 12
+    assert grown(reference, conversations=8)["accepted"] == 8
     assert (reference / MANIFEST).stat().st_mtime_ns == before
 
 
@@ -182,15 +181,15 @@ def test_a_problem_that_is_given_up_is_replaced_by_another(
     """Whichever worker is faster, the same problems are accepted, and no more than requested."""
     (one, report), two = given_up, tmp_path / "two"
     grown(two, **GIVING_UP, in_flight=3, workers=2)
-    assert (report["accepted"], report["failed"]) == (12, 0)
+    assert (report["accepted"], report["failed"]) == (6, 0)
     assert report["rejected"] > 0
-    assert [row["ordinal"] for row in records(one) + records(one, rejected=True)] != list(range(12))
+    assert [row["ordinal"] for row in records(one) + records(one, rejected=True)] != list(range(6))
     assert dataset(one) == dataset(two)
 
 
 def test_a_run_that_cannot_have_all_says_why_and_keeps_what_it_has(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    result = run(command(out, conversations=3, max_attempts=1, max_turns=2))
+    result = said(command(out, conversations=3, max_attempts=1, max_turns=2))
     report = json.loads(result.stdout)
     assert (result.returncode, report["accepted"], report["failed"], report["rejected"]) == (1, 0, 3, 6)
     assert "0 of 3 after 6 problems" in result.stderr

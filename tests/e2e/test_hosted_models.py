@@ -42,11 +42,12 @@ temperature = 0.1
 
 
 @pytest.fixture(scope="module")
-def calm(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def calm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A dataset whose endpoint still answers."""
     folder = tmp_path_factory.mktemp("calm")
     with fake() as url:
         grown(folder / "dataset", conversations=3, model="openai", base_url=url)
-    return folder / "dataset"
+        yield folder / "dataset"
 
 
 def manifest(out: Path) -> dict[str, Any]:
@@ -83,19 +84,17 @@ def test_the_whole_loop_runs_on_a_model_service(tmp_path: Path) -> None:
 def test_what_was_answered_once_is_not_asked_for_again(tmp_path: Path) -> None:
     cache = str(tmp_path / "cache")
     with fake() as url:
-        grown(tmp_path / "first", conversations=3, model="openai", base_url=url, model_cache=cache)
+        grown(tmp_path / "first", conversations=1, model="openai", base_url=url, model_cache=cache)
     # Nobody listens there any more.
-    grown(tmp_path / "again", conversations=3, model="openai", base_url=url, model_cache=cache)
+    grown(tmp_path / "again", conversations=1, model="openai", base_url=url, model_cache=cache)
     assert dataset(tmp_path / "again") == dataset(tmp_path / "first")
 
 
-def test_the_manifest_of_an_endpoints_dataset_generates_it_again(tmp_path: Path) -> None:
-    first, again = tmp_path / "first", tmp_path / "again"
-    with fake() as url:
-        grown(first, conversations=2, model="openai", base_url=url)
-        done = said([SOLILOQUY, "generate", str(first / MANIFEST), "--out", str(again), "--quiet"])
+def test_the_manifest_of_an_endpoints_dataset_generates_it_again(calm: Path, tmp_path: Path) -> None:
+    again = tmp_path / "again"
+    done = said([SOLILOQUY, "generate", str(calm / MANIFEST), "--out", str(again), "--quiet"])
     assert done.returncode == 0, done.stderr
-    assert dataset(again) == dataset(first)
+    assert dataset(again) == dataset(calm)
 
 
 MIXTURE = """
@@ -202,7 +201,7 @@ def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def test_without_the_right_key_a_run_ends_with_one_line(
     tmp_path: Path, locked: Path, environment: dict[str, str], words: str
 ) -> None:
-    refused = run(command(tmp_path, model_settings=str(locked)), environment=environment)
+    refused = said(command(tmp_path, model_settings=str(locked)), environment=environment)
     assert refused.returncode == 2
     [line] = refused.stderr.splitlines()
     assert words in line
@@ -212,7 +211,7 @@ def test_without_the_right_key_a_run_ends_with_one_line(
 
 def test_the_right_key_is_nowhere_to_be_seen(tmp_path: Path, locked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOSTED_KEY", KEY)
-    process = start(command(tmp_path, conversations=3, model_settings=str(locked)))
+    process = start(command(tmp_path, conversations=2, model_settings=str(locked)))
     wait_for_frames(tmp_path, 1, process)
     seen = [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in worker_pids(process.pid)]
     seen += [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]

@@ -9,7 +9,7 @@ from tests.integration.executor.support import kill_all, needs_runsc, runsc_pids
 
 pytestmark = pytest.mark.thorough
 
-CONVERSATIONS = 12
+CONVERSATIONS = 8
 FEWEST_KILLS = 5
 
 

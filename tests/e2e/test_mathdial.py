@@ -3,16 +3,16 @@
 import json
 from pathlib import Path
 
-from tests.e2e.runs import SOLILOQUY, command, dataset, grown, records, run, said
+from tests.e2e.runs import SOLILOQUY, command, dataset, grown, records, said
 
 RECIPE = "mathdial"
 
 
 def test_a_run_of_mathdial_is_the_same_however_it_is_grown_and_goes_out_as_published_rows(tmp_path: Path) -> None:
     out, again, rows = tmp_path / "out", tmp_path / "again", tmp_path / "rows.jsonl"
-    report = grown(out, problems="arithmetic", conversations=4, recipe=RECIPE, noise="real")
-    assert (report["accepted"], report["failed"], report["verdicts"]["contradict"]) == (4, 0, 0)
-    grown(again, problems="arithmetic", conversations=4, recipe=RECIPE, noise="real", workers=2, in_flight=3)
+    report = grown(out, problems="arithmetic", conversations=3, recipe=RECIPE, noise="real")
+    assert (report["accepted"], report["failed"], report["verdicts"]["contradict"]) == (3, 0, 0)
+    grown(again, problems="arithmetic", conversations=3, recipe=RECIPE, noise="real", workers=2, in_flight=3)
     assert dataset(again) == dataset(out)
 
     for record in records(out):
@@ -33,7 +33,7 @@ def test_a_run_of_mathdial_is_the_same_however_it_is_grown_and_goes_out_as_publi
 def test_a_file_without_a_problem_of_use_is_refused_before_the_run(tmp_path: Path) -> None:
     problems, out = tmp_path / "mine.jsonl", tmp_path / "out"
     problems.write_text(json.dumps({"question": "Why is half of a half a quarter?", "solution": "Step 1) Fold it."}))
-    result = run(command(out, problems=problems, conversations=1, recipe=RECIPE))
+    result = said(command(out, problems=problems, conversations=1, recipe=RECIPE))
     assert (result.returncode, out.exists()) == (2, False)
     assert result.stderr == (
         "soliloquy: the recipe mathdial cannot work with these problems: 0 of 1 problems are of use; "

@@ -10,7 +10,6 @@ from tests.e2e.runs import (
     kill_run,
     killed_at_end,
     paced,
-    run,
     said,
     wait_for_end,
     wait_for_frames,
@@ -22,12 +21,12 @@ def test_a_run_into_an_object_store_is_killed_and_goes_on(bucket: str, reference
     with killed_at_end(paced(out, work=str(work))) as process:
         wait_for_frames(work, 3, process)
         wait_for_end(kill_run(process))
-    elsewhere = said(command(out, conversations=12, work=str(tmp_path / "elsewhere")))
+    elsewhere = said(command(out, conversations=8, work=str(tmp_path / "elsewhere")))
     assert (elsewhere.returncode, elsewhere.stdout) == (2, "")
     assert f"is writing {out} since" in elsewhere.stderr
-    grown(out, conversations=12, work=str(work))
+    grown(out, conversations=8, work=str(work))
     assert dataset(out) == dataset(reference)
-    verified = run([SOLILOQUY, "verify", out])
+    verified = said([SOLILOQUY, "verify", out])
     assert (verified.returncode, verified.stderr) == (0, "")
 
 

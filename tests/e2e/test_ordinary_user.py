@@ -1,5 +1,6 @@
 """An ordinary user without shared memory gets from each command what root gets."""
 
+import json
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,9 +11,19 @@ from tests.e2e.runs import command, dataset, grown
 from tests.integration.executor import nobody
 from tests.integration.executor.support import needs_runsc
 
-CONVERSATIONS = 6
+CONVERSATIONS = 4
 SECONDS = 300
-_COMMAND = "from soliloquy.cli.main import main; main()"
+# Runs each command of a JSON list, as the shell's would, in one process.
+_COMMANDS = """
+import json, sys
+from soliloquy.cli.main import main
+for command in json.loads(sys.argv[1]):
+    sys.argv = ["soliloquy", *command]
+    try:
+        main()
+    except SystemExit as ended:
+        assert not ended.code, command
+"""
 _NO_SHARED_MEMORY = """
 import multiprocessing
 try:
@@ -35,7 +46,7 @@ def folder() -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def out(folder: Path) -> Path:
     made = folder / "dataset"
-    _as_nobody(*command(made, conversations=CONVERSATIONS, workers=2)[1:])
+    _as_nobody(command(made, conversations=CONVERSATIONS, workers=2)[1:])
     return made
 
 
@@ -49,24 +60,17 @@ def test_a_run_is_the_same_to_the_byte(out: Path, tmp_path: Path) -> None:
     assert dataset(out) == dataset(tmp_path / "of-root")
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("verify",),
-        ("check",),
-        ("report",),
-        ("show",),
-        ("export", "--format", "openai", "--out", "chats.jsonl"),
-        ("export", "--format", "hf", "--out", "hub"),
-    ],
-    ids=lambda arguments: " ".join(arguments[:3]),
-)
-def test_a_dataset_is_read_checked_and_exported(out: Path, arguments: tuple[str, ...]) -> None:
-    named = [str(out.parent / each) if each in ("chats.jsonl", "hub") else each for each in arguments]
-    _as_nobody(named[0], str(out), *named[1:])
+def test_a_dataset_is_read_checked_and_exported(out: Path) -> None:
+    chats, hub = str(out.parent / "chats.jsonl"), str(out.parent / "hub")
+    reading = [[name, str(out)] for name in ("verify", "check", "report", "show")]
+    _as_nobody(
+        *reading,
+        ["export", str(out), "--format", "openai", "--out", chats],
+        ["export", str(out), "--format", "hf", "--out", hub],
+    )
 
 
-def _as_nobody(*arguments: str) -> None:
-    ran = nobody.run(nobody.python(), "-c", _COMMAND, *arguments, shared_memory=False, seconds=SECONDS)
+def _as_nobody(*commands: list[str]) -> None:
+    ran = nobody.run(nobody.python(), "-c", _COMMANDS, json.dumps(commands), shared_memory=False, seconds=SECONDS)
     assert ran.returncode == 0, ran.stderr
     assert "Traceback" not in ran.stderr

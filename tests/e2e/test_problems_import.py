@@ -91,11 +91,11 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     assert "cannot be written" in refused("import", source, "--as", "gsm8k", "--out", tmp_path / "no" / "mine.jsonl")
 
 
-def test_a_line_of_100_mb_costs_one_line_and_no_memory(tmp_path: Path) -> None:
+def test_a_line_of_50_mb_costs_one_line_and_no_memory(tmp_path: Path) -> None:
     source = tmp_path / "theirs.jsonl"
     with source.open("w", encoding="utf-8") as file:
         file.write('{"question": "')
-        for _ in range(100):
+        for _ in range(50):
             file.write("why " * 250_000)
         file.write(f'"}}\n{json.dumps(TROLLEY)}\n')
     memory, result = peak_of_import(source, "gsm8k")
@@ -107,7 +107,7 @@ def test_a_line_of_100_mb_costs_one_line_and_no_memory(tmp_path: Path) -> None:
 def test_a_large_source_is_read_row_by_row(tmp_path: Path, ending: str) -> None:
     source = tmp_path / f"theirs{ending}"
     # With Python itself it would be more.
-    WRITERS[ending](source, 100 * 1024 * 1024)
+    WRITERS[ending](source, 50 * 1024 * 1024)
     memory, result = peak_of_import(source, "mathdial")
     assert result.stderr == ""
     assert memory < MOST_KIB

@@ -14,7 +14,7 @@ from soliloquy.truth.ledger import ledger_of, programs_in
 from soliloquy.v1.conversation_pb2 import Problem, Verification
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from tests.e2e.hosted import model_service
-from tests.e2e.runs import SOLILOQUY, grown
+from tests.e2e.runs import SOLILOQUY, grown, said
 
 ROWS = [
     {"question": "Seven rows of five. How many?", "solution": "Count them: there are 36."},
@@ -51,7 +51,7 @@ class Solver:
 
 def verified(source: Path, out: Path, *model: str) -> subprocess.CompletedProcess[str]:
     command = [SOLILOQUY, "problems", "verify", str(source), "--out", str(out), *model]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return said(command)
 
 
 @pytest.fixture
@@ -126,7 +126,7 @@ def test_a_run_checks_the_answers_of_its_problems_before_their_conversations(sou
     # A calculation of the tutor may follow the solution into its error.
     judged = {turn.verification for turn in by_question["A"].turns}
     assert judged <= {Verification.VERIFICATION_UNSPECIFIED, Verification.VERIFICATION_NONE}
-    shown = subprocess.run([SOLILOQUY, "show", str(out), checked.id], capture_output=True, text=True, check=True)
+    shown = said([SOLILOQUY, "show", str(out), checked.id])
     # The programs are asked for at the same time: which comes first is open.
     orders = permutations(("24", "24.0", "ZeroDivisionError: division by zero"))
     assert any("; ".join(order) in shown.stdout for order in orders), shown.stdout

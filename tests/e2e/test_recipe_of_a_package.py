@@ -125,6 +125,7 @@ def test_its_evaluation_is_a_command(soliloquy: Shell, problems: Path, tmp_path:
 
 
 @needs_torch
+@pytest.mark.thorough
 def test_a_model_is_tuned_on_it(grown: Path, beside: Mapping[str, str], tmp_path: Path) -> None:
     from benchmarks.random_weights import make_base
 

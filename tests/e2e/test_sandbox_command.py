@@ -58,7 +58,7 @@ def address() -> Iterator[str]:
 
 
 def test_a_job_shows_its_values_and_what_contained_it(shot: Path) -> None:
-    result = run(sandbox("run", shot, "--vars", "reach,is_correct"))
+    result = said(sandbox("run", shot, "--vars", "reach,is_correct"))
     assert (result.returncode, result.stderr) == (0, "")
     status, reach, verdict, where = result.stdout.splitlines()
     assert status == "ok"
@@ -166,7 +166,7 @@ def test_the_selftest_proves_each_kind_of_sandbox() -> None:
 
 def test_a_service_takes_jobs_from_other_programs(shot: Path) -> None:
     with service("--wall", "5s") as (address, process):
-        result = run(sandbox("run", shot, "--vars", "reach", "--wall", "4s", "--address", address))
+        result = said(sandbox("run", shot, "--vars", "reach", "--wall", "4s", "--address", address))
         assert (result.returncode, result.stderr) == (0, "")
         assert "reach = 13.807802994012095" in result.stdout
         over = refused(sandbox("run", shot, "--wall", "6s", "--address", address))

@@ -5,7 +5,6 @@ from collections.abc import Callable
 import pytest
 
 from tests.e2e.runs import dataset, grown
-from tests.kafka.fixtures import kafka as kafka
 
 Undisturbed = Callable[[int], dict[str, bytes]]
 

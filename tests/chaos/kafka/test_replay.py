@@ -1,15 +1,11 @@
 """Replays what a person repaired: the run becomes what it would have been."""
 
-import os
-import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.chaos.kafka.conftest import Undisturbed
-from tests.chaos.kafka.installation import Installation, until
+from tests.chaos.kafka.installation import Installation
 from tests.chaos.kafka.run import Run
 from tests.e2e.hosted import fake
 from tests.e2e.runs import SOLILOQUY, dataset
@@ -17,7 +13,6 @@ from tests.e2e.runs import run as run_command
 
 CONVERSATIONS = 60
 IN_FLIGHT = 16
-COLLECT_SECONDS = 60.0
 
 
 @pytest.mark.timeout(900)
@@ -44,41 +39,6 @@ def test_conversations_that_a_model_refused_are_replayed(kafka: str, undisturbed
         assert dataset(run.out) == undisturbed(CONVERSATIONS)
         assert letters(installation) == []
     print(f"\n{IN_FLIGHT} conversations refused, replayed and finished")
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk needs root")
-@pytest.mark.timeout(900)
-def test_a_full_disk_stops_the_collector_and_room_lets_it_go_on(
-    kafka: str, undisturbed: Undisturbed, tmp_path: Path
-) -> None:
-    with (
-        disk(tmp_path / "data") as data,
-        Installation(tmp_path, kafka) as installation,
-        Run(installation, tmp_path / "out", conversations=CONVERSATIONS, in_flight=IN_FLIGHT) as run,
-    ):
-        until(lambda: not installation.runs, "the services go on", COLLECT_SECONDS)
-        assert "the conversation cannot be stored" in installation.said
-        assert "No space left" in installation.said
-        subprocess.run(["mount", "-o", "remount,size=64m", str(data)], check=True)
-        installation.start()
-        installation.wait_until_ready()
-        run.finish()
-        assert dataset(run.out) == undisturbed(CONVERSATIONS)
-        # Conversations that could not be stored stayed in their topic.
-        assert letters(installation) == []
-        until(lambda: len(installation.collected()) == CONVERSATIONS, "not all are collected", COLLECT_SECONDS)
-    print("\na full disk stopped the collector; with room, all were kept and none was a dead letter")
-
-
-@contextmanager
-def disk(folder: Path) -> Iterator[Path]:
-    """Mounts a disk that is full after a few conversations."""
-    folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", str(folder)], check=True)
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 def letters(installation: Installation) -> list[str]:

@@ -22,7 +22,6 @@ from soliloquy_training.freeze import FINISHED
 from tests.integration.training.conftest import SETTINGS
 from tests.integration.training.processes import losses
 from tests.integration.transport.kafka import fresh_address, settings
-from tests.kafka.fixtures import kafka as kafka
 from tests.unit.training.growing import conversations
 from tests.unit.training.test_freeze import finish
 

@@ -1,7 +1,6 @@
 """One console for all of its tests: `soliloquy up` on an embedded log, and a browser before it."""
 
 import json
-import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from tests.chaos.kafka.installation import free_ports
 from tests.e2e.chromium import Page, chromium
 from tests.e2e.console.hostile import HOSTILE, HOSTILE_FILE, QUESTION
 from tests.e2e.consoles import NOBODY, TITLE, Site, signed_in, site
+from tests.waiting import wait_until
 
 
 @pytest.fixture(scope="package")
@@ -44,10 +44,7 @@ def served(folder: Path, metrics: int) -> Iterator[Site]:
 def grown(served: Site) -> str:
     """A run of six that is over, for whoever only reads it."""
     run = served.started(6, request_id="grown-by-fixture")
-    deadline = time.monotonic() + 60
-    while served.call("GET", f"/v1/runs/{run}")["state"] != "RUN_STATE_FINISHED":
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: served.call("GET", f"/v1/runs/{run}")["state"] == "RUN_STATE_FINISHED")
     return run
 
 

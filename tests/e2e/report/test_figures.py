@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from tests.e2e.runs import SOLILOQUY, run
+from tests.e2e.runs import SOLILOQUY, said
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory, reference: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def headline(dataset: Path) -> str:
-    assert run([SOLILOQUY, "report", str(dataset)]).returncode == 0
+    assert said([SOLILOQUY, "report", str(dataset)]).returncode == 0
     page = (dataset / "report.html").read_text("utf-8")
     return re.sub(r"<[^>]+>", " ", page[page.index('<dl class="strip">') : page.index("</dl>")])
 
@@ -38,7 +38,7 @@ def test_the_unverified_share_is_a_count_made_from_the_shards(dataset: Path, hea
 
 
 def test_faults_and_near_duplicates_are_those_of_check(dataset: Path, headline: str) -> None:
-    told = json.loads(run([SOLILOQUY, "check", str(dataset), "--json"]).stdout)
+    told = json.loads(said([SOLILOQUY, "check", str(dataset), "--json"]).stdout)
     alike = len({pair["conversations"][1] for pair in told["alike"]})
     conversations = told["figures"]["conversations"]
     words = f"faults found by soliloquy check in {conversations} accepted conversations {told['figures']['faults']} "

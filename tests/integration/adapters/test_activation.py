@@ -28,6 +28,12 @@ from tests.unit.training.adapters.folders import front_matter
 pytestmark = needs_torch
 
 
+@pytest.fixture(autouse=True)
+def short_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights drawn at random find no end of a text."""
+    monkeypatch.setattr("soliloquy_training.adapters.canary._MAX_TOKENS", 20)
+
+
 @pytest.fixture
 async def port(base: Path) -> AsyncIterator[int]:
     async with plain(base) as port:

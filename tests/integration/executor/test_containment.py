@@ -154,6 +154,7 @@ async def test_a_sandbox_that_outgrows_its_control_group_dies_alone_and_leaves_n
         await until(lambda: of_sandboxes(site) == [])
 
 
+@pytest.mark.thorough
 async def test_a_platform_that_hangs_is_given_up_after_its_time_for_one_that_boots(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

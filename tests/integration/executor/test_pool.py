@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -15,7 +14,6 @@ import pytest
 from benchmarks import processes
 from soliloquy.v1.sandbox_pb2 import LANE_FORK, LANE_SINGLE_USE, STATUS_OK, STATUS_SANDBOX_DIED
 from soliloquy_services.executor.gvisor.runsc import SandboxUnavailable
-from tests.integration.executor import nobody
 from tests.integration.executor.support import (
     ORDINARY,
     Runsc,
@@ -45,9 +43,7 @@ async def main():
     await pool.start()
     done = await pool.execute(Job(code="x = 6 * 7", result_variables=["x"]))
     print(done.values[0].value.integer, flush=True)
-    if sys.argv[2] == "hang":
-        await pool.execute(Job(code="while True: pass"))
-    await pool.stop()
+    await pool.execute(Job(code="while True: pass"))
 
 asyncio.run(main())
 """
@@ -88,13 +84,10 @@ async def test_stop_is_quick_and_leaves_nothing_even_mid_job(tmp_path: Path, lan
 
 
 @needs_runsc
-@pytest.mark.parametrize(("lane", "code"), [("fast", _SLOW), ("fork", f"import os\n{_SLOW}")])
-async def test_a_job_whose_sandbox_is_killed_is_answered_by_one_of_its_own(
-    tmp_path: Path, lane: str, code: str
-) -> None:
+async def test_a_job_whose_sandbox_is_killed_is_answered_by_one_of_its_own(tmp_path: Path) -> None:
     async with started(tmp_path, wall_seconds=30) as pool:
-        running = asyncio.create_task(pool.execute(job(code, "x")))
-        await until_in_a_sandbox(pool, lane)
+        running = asyncio.create_task(pool.execute(job(f"import os\n{_SLOW}", "x")))
+        await until_in_a_sandbox(pool, "fork")
         kill_all(tmp_path)
         done = await running
         assert (done.status, done.lane) == (STATUS_OK, LANE_SINGLE_USE)
@@ -104,6 +97,7 @@ async def test_a_job_whose_sandbox_is_killed_is_answered_by_one_of_its_own(
 
 
 @needs_runsc
+@pytest.mark.thorough
 async def test_a_job_that_outlives_four_sandboxes_is_told_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async with started(tmp_path, spares=0, wall_seconds=30) as pool:
         running = asyncio.create_task(pool.execute(job(f"import os\n{_SLOW}", "x")))
@@ -120,6 +114,7 @@ async def test_a_job_that_outlives_four_sandboxes_is_told_so(tmp_path: Path, cap
 
 
 @needs_runsc
+@pytest.mark.thorough
 async def test_sandboxes_that_stop_answering_are_replaced(tmp_path: Path) -> None:
     async with started(tmp_path, spares=0, wall_seconds=0.5) as pool:
         await assert_ordinary_job_is_right(pool, lane=LANE_FORK)
@@ -206,7 +201,7 @@ async def test_a_sandbox_is_recycled_without_a_job_waiting_for_it(
 
 @needs_runsc
 async def test_the_sandboxes_of_a_killed_owner_end_and_the_next_start_sweeps_its_folder(tmp_path: Path) -> None:
-    owner = subprocess.Popen([sys.executable, "-c", _OWNER, tmp_path, "hang"], stdout=subprocess.PIPE)
+    owner = subprocess.Popen([sys.executable, "-c", _OWNER, tmp_path], stdout=subprocess.PIPE)
     assert owner.stdout is not None
     assert await asyncio.to_thread(owner.stdout.readline) == b"42\n"
     assert runsc_pids(tmp_path)
@@ -226,16 +221,6 @@ async def test_the_folder_of_a_living_owner_is_left_alone(tmp_path: Path) -> Non
         async with started(tmp_path) as other:
             await assert_ordinary_job_is_right(other)
         await assert_ordinary_job_is_right(pool)
-
-
-@needs_runsc
-@nobody.only_root_can
-def test_an_ordinary_user_can_run_sandboxes_too() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder).chmod(0o777)
-        ran = nobody.run(nobody.python(), "-c", _OWNER, folder, "end")
-        assert (ran.stdout, ran.stderr) == ("42\n", "")
-        assert list(Path(folder).iterdir()) == []
 
 
 def _process_limits(runtime_dir: Path) -> list[Path]:

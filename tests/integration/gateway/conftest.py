@@ -8,7 +8,6 @@ from tests.integration.gateway.served import served
 from tests.integration.gateway.support import Collecting, growing
 from tests.integration.transport.embedded import connect as open_log
 from tests.integration.transport.support import Connect
-from tests.kafka.fixtures import kafka as kafka
 
 
 @pytest.fixture

@@ -63,13 +63,13 @@ class GatewayContract:
     async def test_a_run_ends_with_exactly_what_was_asked_for_whatever_is_rejected(self, connect: Connect) -> None:
         collecting = Collecting(lambda one: ["length: turn 2: long"] if (one.ordinal + one.attempt) % 3 == 0 else [])
         async with connect() as transport, growing(transport, collecting), opened(transport) as gateway:
-            run = await gateway.start_run(asked(conversations=20))
+            run = await gateway.start_run(asked(conversations=10))
             last = await last_of(gateway, run.id)
             listed = await gateway.list_conversations(
                 ListConversationsRequest(run=run.id, verdict=Verdict.VERDICT_REJECTED, page_size=3)
             )
-        assert (last.state, last.progress.accepted) == (FINISHED, 20)
-        assert last.progress.rejected == listed.total == len(collecting.seen) - 20
+        assert (last.state, last.progress.accepted) == (FINISHED, 10)
+        assert last.progress.rejected == listed.total == len(collecting.seen) - 10
         assert last.progress.tokens["tutor"].prompt == 10 * len(collecting.seen)
         assert last.progress.flags == last.progress.reasons["length"] == last.progress.rejected
         assert Counter(collecting.seen).most_common(1)[0][1] == 1
@@ -90,7 +90,7 @@ class GatewayContract:
         collecting = Collecting()
         collecting.open.clear()
         async with connect() as transport, growing(transport, collecting), opened(transport) as gateway:
-            run = await gateway.start_run(asked(conversations=60))
+            run = await gateway.start_run(asked(conversations=30))
             await until(lambda: under_way(gateway, run.id, 4))
             paused = await gateway.pause_run(PauseRunRequest(run=run.id))
             assert paused.state == PAUSED
@@ -99,7 +99,7 @@ class GatewayContract:
             # Four in flight, and eight that were submitted ahead of need.
             assert 4 <= (await status_of(gateway, run.id)).progress.accepted <= 12
             await gateway.resume_run(ResumeRunRequest(run=run.id))
-            assert (await last_of(gateway, run.id)).progress.accepted == 60
+            assert (await last_of(gateway, run.id)).progress.accepted == 30
 
     async def test_a_cancelled_run_is_over_and_stays_so(self, connect: Connect) -> None:
         collecting = Collecting()

@@ -5,7 +5,6 @@ from functools import partial
 import pytest
 
 from tests.integration.gateway.contract import GatewayContract
-from tests.integration.gateway.forged import ForgedEventsContract
 from tests.integration.transport.kafka import connect as open_kafka
 from tests.integration.transport.kafka import fresh_address
 from tests.integration.transport.support import Connect
@@ -27,8 +26,4 @@ async def connect(kafka: str) -> Connect:
 
 
 class TestOnKafka(GatewayContract):
-    pass
-
-
-class TestForgedEventsOnKafka(ForgedEventsContract):
     pass

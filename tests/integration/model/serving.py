@@ -22,7 +22,7 @@ from benchmarks.processes import family, replicas, stats
 from soliloquy.v1.model_pb2 import GenerateRequest, Message
 from soliloquy.v1.model_pb2_grpc import ModelServiceStub
 from tests.chaos.kafka.installation import free_ports
-from tests.waiting import until
+from tests.waiting import PATIENCE_SECONDS, until
 
 if TYPE_CHECKING:
     from soliloquy.v1.model_pb2_grpc import ModelServiceAsyncStub
@@ -100,7 +100,7 @@ class Service:
         return await asyncio.to_thread(self._get, method, path, content)
 
     def _get(self, method: str, path: str, content: Any) -> tuple[int, str]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.http, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", self.http, timeout=PATIENCE_SECONDS)
         try:
             connection.request(method, path, json.dumps(content) if content else None)
             response = connection.getresponse()

@@ -31,7 +31,7 @@ from tests.chaos.kafka.installation import free_ports
 from tests.e2e.runs import SOLILOQUY
 from tests.integration.model.server import STICK, TAKE
 from tests.integration.model.serving import Load, Service, request
-from tests.waiting import until
+from tests.waiting import PATIENCE_SECONDS, until
 
 # In CI a missing Ray is a failure, not a reason to skip.
 pytestmark = [
@@ -65,7 +65,7 @@ def weights(folder: Path, name: str) -> Path:
 async def refusal(service: Service, asked: GenerateRequest) -> tuple[grpc.StatusCode, str]:
     async with service.client() as stub:
         with pytest.raises(grpc.aio.AioRpcError) as raised:
-            await stub.Generate(asked, timeout=10)
+            await stub.Generate(asked, timeout=PATIENCE_SECONDS)
         return raised.value.code(), raised.value.details() or ""
 
 
@@ -73,7 +73,7 @@ async def answers_of_both(service: Service, adapter: str = "") -> list[Completio
     """Asks until both replicas have answered."""
     async with service.client() as stub, asyncio.timeout(120):
         while True:
-            asked = (stub.Generate(request(f"{TAKE}0.2", adapter=adapter), timeout=10) for _ in range(12))
+            asked = (stub.Generate(request(f"{TAKE}0.2", adapter=adapter), timeout=PATIENCE_SECONDS) for _ in range(12))
             answers = await asyncio.gather(*asked)
             if len({answer.model for answer in answers}) == 2:
                 return answers
@@ -86,9 +86,9 @@ async def digests(service: Service, adapter: str) -> set[str]:
 
 async def test_grpc_answers_whole_and_in_pieces(service: Service) -> None:
     async with service.client() as stub:
-        answer = await stub.Generate(request(), timeout=10)
-        deltas = [delta async for delta in stub.GenerateStream(request(), timeout=10)]
-        info = await stub.Info(InfoRequest(), timeout=10)
+        answer = await stub.Generate(request(), timeout=PATIENCE_SECONDS)
+        deltas = [delta async for delta in stub.GenerateStream(request(), timeout=PATIENCE_SECONDS)]
+        info = await stub.Info(InfoRequest(), timeout=PATIENCE_SECONDS)
     assert (answer.text, answer.engine) == ("two words", "echo")
     assert [delta.text for delta in deltas] == ["two ", "words"]
     assert deltas[-1].completion.text == answer.text
@@ -162,7 +162,7 @@ async def test_an_adapter_is_on_both_replicas_when_loading_it_returns(service: S
         assert again.digest != loaded.digest
         assert await digests(service, "tutor") == {again.digest}
         await stub.UnloadAdapter(UnloadAdapterRequest(name="tutor"), timeout=20)
-        listed = await stub.ListAdapters(ListAdaptersRequest(), timeout=10)
+        listed = await stub.ListAdapters(ListAdaptersRequest(), timeout=PATIENCE_SECONDS)
     assert [adapter.name for adapter in listed.adapters] == ["first"]
     assert (await refusal(service, request(adapter="tutor")))[0] is grpc.StatusCode.NOT_FOUND
 
@@ -232,7 +232,7 @@ async def test_the_end_answers_what_is_under_way_and_leaves_nothing_behind(servi
     processes = service.processes()
     async with service.client() as stub:
         running = [asyncio.ensure_future(stub.Generate(request(f"{TAKE}2"), timeout=20)) for _ in range(4)]
-        assert (await stub.Generate(request(), timeout=10)).text == "two words"
+        assert (await stub.Generate(request(), timeout=PATIENCE_SECONDS)).text == "two words"
         service.tell(signal.SIGTERM)
         assert {answer.text for answer in await asyncio.gather(*running)} == {f"{TAKE}2"}
     assert await asyncio.to_thread(service.process.wait, 30) == 0

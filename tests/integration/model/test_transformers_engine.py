@@ -2,12 +2,13 @@
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from soliloquy.v1.model_pb2 import Adapter, Finish, GenerateRequest
 from soliloquy_services.model.engines.engine import EngineBusy, EngineFailed, InvalidRequest, UnknownAdapter
@@ -19,6 +20,16 @@ from tests.waiting import until
 pytestmark = needs_torch
 
 QUESTIONS = ("Why does it fall?", "What is 3.2 m/s in km/h?", "Is momentum kept when two carts stick together?")
+
+
+# Such tests leave the engine as it was.
+on_one_engine = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def chat(base: Path) -> AsyncIterator[Any]:
+    async with started(base) as chat:
+        yield chat
 
 
 def alone(base: Path, adapter: str, asked: Sequence[GenerateRequest]) -> list[str]:
@@ -53,29 +64,31 @@ async def test_every_adapter_answers_token_for_token_as_it_does_alone(base: Path
     assert len(set(expected)) == len(expected)
 
 
-async def test_an_answer_ends_before_its_stop_and_the_engine_is_free(base: Path) -> None:
-    async with started(base) as chat:
-        whole = await answer(chat, request())
-        half = len(whole.text) // 2
-        stopped = request()
-        stopped.sampling.stop.append(whole.text[half : half + 3])
-        cut = await answer(chat, stopped)
-        assert cut.text == whole.text[: whole.text.index(whole.text[half : half + 3])]
-        assert cut.finish == Finish.FINISH_STOP
-        assert cut.completion_tokens < whole.completion_tokens
-        assert await answer(chat, request()) == whole
+@on_one_engine
+async def test_an_answer_ends_before_its_stop_and_the_engine_is_free(chat: Any) -> None:
+    whole = await answer(chat, request())
+    half = len(whole.text) // 2
+    stopped = request()
+    stopped.sampling.stop.append(whole.text[half : half + 3])
+    cut = await answer(chat, stopped)
+    assert cut.text == whole.text[: whole.text.index(whole.text[half : half + 3])]
+    assert cut.finish == Finish.FINISH_STOP
+    assert cut.completion_tokens < whole.completion_tokens
+    assert await answer(chat, request()) == whole
 
 
+@on_one_engine
 @pytest.mark.parametrize("temperature", [0.0, 0.9])
-async def test_an_answer_says_how_probable_each_token_was_as_the_library_has_it(base: Path, temperature: float) -> None:
+async def test_an_answer_says_how_probable_each_token_was_as_the_library_has_it(
+    chat: Any, base: Path, temperature: float
+) -> None:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     asked = request(seed=5, temperature=temperature, max_tokens=6)
     asked.sampling.logprobs, asked.sampling.top_logprobs = True, 3
-    async with started(base) as chat:
-        told = await answer(chat, asked)
-        plain = await answer(chat, request(seed=5, temperature=temperature, max_tokens=6))
+    told = await answer(chat, asked)
+    plain = await answer(chat, request(seed=5, temperature=temperature, max_tokens=6))
     assert (plain.text, len(plain.logprobs)) == (told.text, 0)
     model: Any = AutoModelForCausalLM.from_pretrained(base)
     tokenizer = AutoTokenizer.from_pretrained(base)
@@ -107,42 +120,42 @@ async def test_a_prompt_is_scored_as_the_library_does_while_others_are_answered(
     assert beside == alone(base, "", [request(question) for question in QUESTIONS])
 
 
-async def test_a_text_is_scored_as_it_is_and_tokens_have_to_be_known(base: Path) -> None:
+@on_one_engine
+async def test_a_text_is_scored_as_it_is_and_tokens_have_to_be_known(chat: Any, base: Path) -> None:
     from transformers import AutoTokenizer
 
     text = "The force is 3 N.<|im_end|>"
     tokens = AutoTokenizer.from_pretrained(base)(text)["input_ids"]
-    async with started(base) as chat:
-        whole = await answer(chat, scoring(tokens))
-        asked = scoring(())
-        asked.raw_text = text
-        assert await answer(chat, asked) == whole
-        for flaw, complaint in (
-            (scoring([3, 1_000_000]), "the prompt has the token 1000000: tiny knows 0 to "),
-            (GenerateRequest(raw_text="x", raw_tokens=[1]), "the request has raw_text and raw_tokens: send one"),
-        ):
-            with pytest.raises(InvalidRequest, match=complaint):
-                await answer(chat, flaw)
+    whole = await answer(chat, scoring(tokens))
+    asked = scoring(())
+    asked.raw_text = text
+    assert await answer(chat, asked) == whole
+    for flaw, complaint in (
+        (scoring([3, 1_000_000]), "the prompt has the token 1000000: tiny knows 0 to "),
+        (GenerateRequest(raw_text="x", raw_tokens=[1]), "the request has raw_text and raw_tokens: send one"),
+    ):
+        with pytest.raises(InvalidRequest, match=complaint):
+            await answer(chat, flaw)
 
 
-async def test_no_more_is_told_than_a_stop_lets_through(base: Path) -> None:
-    async with started(base) as chat:
-        whole = await answer(chat, request())
-        half = len(whole.text) // 2
-        stopped = request()
-        stopped.sampling.stop.append(whole.text[half : half + 3])
-        stopped.sampling.logprobs = True
-        cut = await answer(chat, stopped)
+@on_one_engine
+async def test_no_more_is_told_than_a_stop_lets_through(chat: Any) -> None:
+    whole = await answer(chat, request())
+    half = len(whole.text) // 2
+    stopped = request()
+    stopped.sampling.stop.append(whole.text[half : half + 3])
+    stopped.sampling.logprobs = True
+    cut = await answer(chat, stopped)
     assert cut.text.startswith("".join(one.token for one in cut.logprobs[:-1]))
     assert len("".join(one.token for one in cut.logprobs)) >= len(cut.text)
 
 
-async def test_a_seed_gives_the_same_answer_whoever_else_is_asked(base: Path) -> None:
-    async with started(base) as chat:
-        alone = await answer(chat, request(seed=7, temperature=0.9))
-        crowd = [request(question, seed=seed, temperature=1.1) for question in QUESTIONS for seed in range(4)]
-        together = await asyncio.gather(*(answer(chat, one) for one in [*crowd, request(seed=7, temperature=0.9)]))
-        other = await answer(chat, request(seed=8, temperature=0.9))
+@on_one_engine
+async def test_a_seed_gives_the_same_answer_whoever_else_is_asked(chat: Any) -> None:
+    alone = await answer(chat, request(seed=7, temperature=0.9))
+    crowd = [request(question, seed=seed, temperature=1.1) for question in QUESTIONS for seed in range(4)]
+    together = await asyncio.gather(*(answer(chat, one) for one in [*crowd, request(seed=7, temperature=0.9)]))
+    other = await answer(chat, request(seed=8, temperature=0.9))
     assert together[-1].text == alone.text
     assert other.text != alone.text
 
@@ -161,19 +174,19 @@ async def test_an_answer_says_who_gave_it_and_what_it_took(base: Path, adapters:
         assert len(info.digest) == len(loaded.digest) == 64
 
 
-async def test_an_answer_that_is_cut_off_says_so(base: Path) -> None:
-    async with started(base) as chat:
-        cut = await answer(chat, request(max_tokens=3))
-        assert (cut.finish, cut.completion_tokens) == (Finish.FINISH_LENGTH, 3)
-        whole = await asyncio.gather(
-            *(answer(chat, request(seed=seed, temperature=1.0, max_tokens=1000)) for seed in range(3))
-        )
-        assert {completion.finish for completion in whole} == {Finish.FINISH_STOP}
+@on_one_engine
+async def test_an_answer_that_is_cut_off_says_so(chat: Any) -> None:
+    cut = await answer(chat, request(max_tokens=3))
+    assert (cut.finish, cut.completion_tokens) == (Finish.FINISH_LENGTH, 3)
+    whole = await asyncio.gather(
+        *(answer(chat, request(seed=seed, temperature=1.0, max_tokens=1000)) for seed in range(3))
+    )
+    assert {completion.finish for completion in whole} == {Finish.FINISH_STOP}
 
 
-async def test_what_is_streamed_makes_up_the_answer(base: Path) -> None:
-    async with started(base) as chat:
-        deltas = [delta async for delta in chat.stream(request(seed=3, temperature=2.0, max_tokens=200))]
+@on_one_engine
+async def test_what_is_streamed_makes_up_the_answer(chat: Any) -> None:
+    deltas = [delta async for delta in chat.stream(request(seed=3, temperature=2.0, max_tokens=200))]
     completion = deltas[-1].completion
     assert "".join(delta.text for delta in deltas) == completion.text
     assert len(deltas) > completion.completion_tokens / 2

@@ -9,10 +9,10 @@ from soliloquy.runtime.metrics import TOOK
 from tests.chaos.kafka.installation import free_ports
 from tests.observability import needs_prometheus
 from tests.observability.asking import Asked
+from tests.waiting import PATIENCE_SECONDS
 
 pytestmark = needs_prometheus
 TRACE = "0af7651916cd43dd8448eb211c80319c"
-SECONDS = 30.0
 
 
 async def test_a_slow_conversation_is_found_by_its_trace() -> None:
@@ -25,8 +25,8 @@ async def test_a_slow_conversation_is_found_by_its_trace() -> None:
             began = time.time()
             found: list[str] = []
             while TRACE not in found:
-                assert time.time() - began < SECONDS, found
+                assert time.time() - began < PATIENCE_SECONDS, found
                 await asyncio.sleep(0.2)
                 found = await asyncio.to_thread(
-                    asked.traces, "soliloquy_conversation_seconds_bucket", began - SECONDS, time.time()
+                    asked.traces, "soliloquy_conversation_seconds_bucket", began - PATIENCE_SECONDS, time.time()
                 )

@@ -49,7 +49,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
     )
     with collecting() as collector, fake("--key-file", str(folder / "key"), *troubles) as url:
         options = {"model": "openai", "base_url": url, "traces": collector.url}
-        grow = command(folder / "out", conversations=3, quiet=True, **options)
+        grow = command(folder / "out", conversations=2, quiet=True, **options)
         ended = run(grow, environment={"OPENAI_API_KEY": KEY, "SOLILOQUY_LOG_FORMAT": "json"})
         assert ended.returncode == 0, ended.stderr
         yield Seen(dataset=Dataset(folder / "out"), collector=collector, ended=ended)
@@ -57,7 +57,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
 
 def test_every_conversation_is_a_tree_without_a_gap(seen: Seen) -> None:
     conversations = list(seen.dataset)
-    assert len(conversations) == 3
+    assert len(conversations) == 2
     for conversation in conversations:
         trace = seen.collector.traces[trace_of(conversation.id)]
         # A second attempt starts where the first one ended.

@@ -15,7 +15,6 @@ from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy_training.continuous.sources import SourceSpan, TopicSource
 from soliloquy_training.freeze import FINISHED, freeze_topic, recorded_offsets
 from tests.integration.transport.kafka import PARTITIONS, fresh_address, settings
-from tests.kafka.fixtures import kafka as kafka
 from tests.unit.training.growing import conversations
 from tests.unit.training.test_freeze import files, finish
 from tests.waiting import until

@@ -242,7 +242,7 @@ class RecoveryContract:
             for worker in workers:
                 stack.push_async_callback(worker.kill)
             await transport.publish([started(f"c{number % KEYS}", number // KEYS) for number in range(EVENTS)])
-            for share in (0.15, 0.4, 0.65):
+            for share in (0.2, 0.5):
                 goal = EVENTS * (share + 0.1 * rng.random())
 
                 async def reached(goal: float = goal) -> bool:

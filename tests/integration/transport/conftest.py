@@ -1,1 +1,0 @@
-from tests.kafka.fixtures import kafka as kafka
