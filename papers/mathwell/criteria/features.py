@@ -112,7 +112,6 @@ def _of_steps(read: ParsedProblem, asked: Sequence[str]) -> Iterator[str]:
     signs = [term.operation for term in read.terms if term.operation]
     yield f"signs {' '.join(signs[:_SOME])}"
     yield f"steps {len(signs)}"
-    yield f"unused {min(len(read.unused), _SOME)} invented {min(len(read.invented), _SOME)}"
     yield f"invented {min(len(read.invented), _SOME)}"
     yield f"unused {min(len(read.unused), _SOME)}"
     yield from (f"asked {word} by {' '.join(sorted(read.operations))}" for word in asked)
