@@ -157,6 +157,24 @@ def test_an_answer_that_the_steps_do_not_come_to_is_wrong() -> None:
     assert judges(scored(question, steps, answer=16), Criterion.ACCURATE) == ["rule result"]
 
 
+@pytest.mark.parametrize(
+    ("question", "step", "doubting"),
+    [
+        ("A hat costs $20, and is 25% off. What is the price of the hat?", "return 20 * 0.75", []),
+        ("Ann walks for 2 hours. For how many minutes does she walk?", "return 2 * 60", []),
+        ("Ann walks for 2 miles. How many minutes does she walk?", "return 2 * 60", ["rule missing"]),
+        ("Tom has 8 pens and gives 3 pens to Ann. How many pens are left?", "return 8 + 3", ["rule operation missing"]),
+        ("Tom has 8 pens and 4 pens. How many pens does he have?", "return 8 + 0", ["rule left out"]),
+    ],
+)
+def test_each_number_of_the_code_comes_from_the_text_and_each_operation_from_the_question(
+    question: str, step: str, doubting: list[str]
+) -> None:
+    scores = scored(question, step)
+    found = [doubters(scores, one) for one in (Criterion.SOLVABLE, Criterion.ACCURATE)]
+    assert [judge for judges in found for judge in judges] == doubting
+
+
 def test_numbers_beyond_the_school_year_are_not_appropriate() -> None:
     question, steps = "A town has 4300 people. 1200 more people come. How many people are there?", "return 4300 + 1200"
     assert scored(question, steps, grade=4).meets(Criterion.APPROPRIATE)
