@@ -2,6 +2,7 @@
 
 import math
 
+from soliloquy.problems.solving.independent_programs import value_of
 from soliloquy.recipes import outcomes
 from soliloquy.recipes.judges import Judges
 from soliloquy.runtime.ask import Ask
@@ -9,7 +10,6 @@ from soliloquy.runtime.events import Outcome
 from soliloquy.runtime.failure import Refused
 from soliloquy.v1.conversation_pb2 import Conversation, Ending
 from soliloquy.v1.events_pb2 import ReplyNeeded
-from soliloquy.v1.sandbox_pb2 import Value
 from soliloquy_papers.mathwell.judging import judge
 
 
@@ -18,8 +18,7 @@ async def finish(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
     conversation = event.conversation
     if not conversation.turns[-1].calculation.attempts:
         raise Refused("a problem is written together with a program, and the conversation has none")
-    value = returned_value(conversation)
-    number = number_of(value) if value else None
+    number = returned_number(conversation)
     if number is not None:
         conversation.problem.answer.value = number
         run = conversation.run
@@ -28,19 +27,7 @@ async def finish(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
     return outcomes.finish(conversation, Ending.ENDING_WRITTEN)
 
 
-def returned_value(conversation: Conversation) -> Value | None:
-    """Returns the result of the function; None if it did not run."""
-    values = conversation.turns[-1].calculation.attempts[-1].execution.values
-    return values[0].value if values else None
-
-
-def number_of(value: Value) -> float | None:
-    """Returns a value as a finite number; None for True, lists and text."""
-    kind = value.WhichOneof("kind")
-    if kind not in ("integer", "real"):
-        return None
-    try:
-        number = float(value.integer if kind == "integer" else value.real)
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) else None
+def returned_number(conversation: Conversation) -> float | None:
+    """Returns the result of the function; None if it did not run, or returned True, a list or a text."""
+    number = value_of(conversation.turns[-1].calculation.attempts[-1].execution)
+    return number if number is not None and math.isfinite(number) else None

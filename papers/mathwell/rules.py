@@ -7,7 +7,7 @@ from soliloquy.runtime.values import shown, status_name
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem
 from soliloquy.v1.sandbox_pb2 import Status
 from soliloquy_papers.mathwell.commissions import POLICY, allowed_operations, authorship_of, join_names
-from soliloquy_papers.mathwell.composer import number_of, returned_value
+from soliloquy_papers.mathwell.composer import returned_number
 from soliloquy_papers.mathwell.criteria.topic import carries_topic
 from soliloquy_papers.mathwell.judging import is_copy, recorded_scores
 
@@ -29,11 +29,11 @@ def _unusable(conversation: Conversation) -> str:
     execution = conversation.turns[-1].calculation.attempts[-1].execution
     if execution.status != Status.STATUS_OK:
         return f"not executable: {execution.error or status_name(execution)}"
-    value = returned_value(conversation)
-    if value is not None and number_of(value) is not None:
+    if returned_number(conversation) is not None:
         return ""
     printed = f", and printed {execution.stdout.strip()[:40]!r}" if execution.stdout.strip() else ""
-    return f"no number: solution() returned {shown(value)[:60] if value else 'nothing'}{printed}"
+    value = shown(execution.values[0].value)[:60] if execution.values else "nothing"
+    return f"no number: solution() returned {value}{printed}"
 
 
 def _objections(problem: Problem) -> Iterator[str]:

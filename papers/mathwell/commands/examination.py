@@ -1,17 +1,13 @@
 """Examines a word problem with a model: programs from the question alone, other readings of it, and an opinion."""
 
 from soliloquy.problems.solving.independent_programs import PROGRAMS, Run, run_programs, value_of
-from soliloquy.programs.terms import CannotTrace
-from soliloquy.programs.tracing import trace_solution
 from soliloquy.runtime.ask import Ask, Unusable
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import CodeAttempt, Opinion, Problem, Ruling
 from soliloquy_papers.mathwell.answers import Reading
 from soliloquy_papers.mathwell.criteria.evidence import Evidence
-from soliloquy_papers.mathwell.criteria.links import link_numbers
 from soliloquy_papers.mathwell.criteria.parsed_problem import parse_problem
-from soliloquy_papers.mathwell.criteria.question import parse_question
 from soliloquy_papers.mathwell.criteria.verdicts import Criterion, WordProblem
 from soliloquy_papers.mathwell.judging import model_opinions
 from soliloquy_papers.mathwell.prompting import reading
@@ -43,11 +39,8 @@ async def examine(problem: WordProblem, model: Model, run: Run) -> Evidence:
 
 
 def _invents(program: CodeAttempt, question: str) -> bool:
-    try:
-        result = trace_solution(program.code, program.result_variables[0])
-    except CannotTrace:
-        return False
-    return bool(link_numbers(parse_question(question), result).invented)
+    problem = WordProblem(question=question, code=program.code, answer=None)
+    return bool(parse_problem(problem, program.result_variables[0]).invented)
 
 
 def _is_yes(one: Opinion) -> bool:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.table import Column
 
 from soliloquy.cli.command import Command
 from soliloquy.cli.launching import Launch, check_libraries, configuration
@@ -21,7 +20,7 @@ from soliloquy.cli.observing import observing
 from soliloquy.cli.options import AS_JSON, COUNT, IN_FLIGHT, QUIET, SEED, WORKERS, count_option
 from soliloquy.cli.progress import display
 from soliloquy.cli.service_options import CLASSIFIERS, NOISE
-from soliloquy.cli.terminal import echo, open_console
+from soliloquy.cli.terminal import echo
 from soliloquy.cli.training_view import train_observed
 from soliloquy.dataset.manifest import MANIFEST
 from soliloquy.dataset.storage import Storage
@@ -35,8 +34,6 @@ from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy.runtime.weights import ADAPTER_WEIGHTS, base_digest, digest_of
 from soliloquy.v1.model_pb2 import Adapter
 from soliloquy_papers.mathwell.commands.commissioning import Commissions, commission_options
-from soliloquy_papers.mathwell.commands.measuring import figures_table
-from soliloquy_papers.mathwell.figures.problem_measures import cells
 
 if TYPE_CHECKING:
     from soliloquy_papers.mathwell.commands.rounds.improvement import WriterTraining
@@ -46,18 +43,6 @@ _WRITER = "codegen"
 _WRITING = "mathwell/writing"
 # Weights on a CPU are slow, and many problems are written at once.
 _PATIENCE_SECONDS = 600.0
-# The columns that fit a terminal; the files have the rest.
-_COLUMNS = {
-    "asked": "asked",
-    "executable": "ran",
-    "solvable": "solv.",
-    "accurate": "acc.",
-    "appropriate": "app.",
-    "all": "all",
-    "kept": "kept",
-    "near_duplicates": "dup.",
-    "self_similarity": "alike",
-}
 
 
 @click.command(cls=Command)
@@ -241,11 +226,6 @@ async def _unload(endpoint: Endpoint, name: str) -> None:
 
 
 def _print(report: Mapping[str, Any]) -> None:
-    made = figures_table(Column("round", justify="right"), "writer", *_COLUMNS.values())
-    for one in report["rounds"]:
-        writer = one["adapter_digest"][:8] or "as it was"
-        made.add_row(str(one["round"]), writer, *cells(one["figures"] or {}, _COLUMNS))
-    open_console().print(made)
     for one in report["rounds"]:
         echo(f"round {one['round']}: {one['remark']}")
     echo(f"the best writer: {report['adapter'] or 'the base, without an adapter'}")

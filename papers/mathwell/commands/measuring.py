@@ -119,13 +119,9 @@ def told_repetition(name: str, counts: Mapping[str, Any]) -> str:
     )
 
 
-def figures_table(first: Column, *heads: str) -> Table:
-    figures = (Column(head, justify="right", no_wrap=True) for head in heads)
-    return Table(first, *figures, box=None, header_style="bold", pad_edge=False)
-
-
 def beside_published(found: Mapping[str, Mapping[str, Any]], heads: Mapping[str, str]) -> Table:
-    table = figures_table(Column("", overflow="fold"), *heads.values())
+    figures = (Column(head, justify="right", no_wrap=True) for head in heads.values())
+    table = Table(Column("", overflow="fold"), *figures, box=None, header_style="bold", pad_edge=False)
     for name, told in found.items():
         table.add_row(name, *cells(told, heads))
     table.add_section()

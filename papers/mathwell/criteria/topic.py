@@ -4,8 +4,7 @@ import re
 
 from soliloquy.runtime.beside import table_beside
 from soliloquy.truth.numbers import numbers_in
-from soliloquy_papers.mathwell.criteria.question import parse_question
-from soliloquy_papers.mathwell.criteria.words import WORD, singular, stems
+from soliloquy_papers.mathwell.criteria.words import WORD, sentences_of, singular, stems
 
 _SMALL = frozenset(["a", "an", "the", "of", "and", "in", "on", "for", "with", "about", "to", "at"])
 _ASIDE = re.compile(rf"\b(?:{'|'.join(table_beside(__file__, 'topic.toml')['aside'])})\b", re.IGNORECASE)
@@ -25,7 +24,7 @@ def carries_topic(question: str, topic: str) -> bool:
     wanted = _words_of(topic)
     if not wanted:
         return True
-    sentences = parse_question(question).sentences
+    sentences = sentences_of(question)
     naming = [wanted & stems(sentence) and not _ASIDE.search(sentence) for sentence in sentences]
     telling = [bool(numbers_in(sentence)) or "?" in sentence for sentence in sentences]
     return any(names and any(telling[place:]) for place, names in enumerate(naming))

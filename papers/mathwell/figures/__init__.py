@@ -1,18 +1,15 @@
 """Compares the figures of a dataset with the tables of the MATHWELL paper."""
 
-import tomllib
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 from soliloquy.dataset.figures import Figures, Plot
 from soliloquy.dataset.statistics import Statistics
+from soliloquy.runtime.beside import table_beside
 from soliloquy_papers.mathwell.criteria.verdicts import Criterion
 from soliloquy_papers.mathwell.figures.authored import AuthoredProblems, measures
 
 # The figures that the paper published, by model.
-PUBLISHED: Mapping[str, Mapping[str, float]] = tomllib.loads(
-    Path(__file__).with_name("published.toml").read_text("utf-8")
-)
+PUBLISHED: Mapping[str, Mapping[str, float]] = table_beside(__file__, "published.toml")
 _MEASURES = {
     "ran": "functions that returned a number, %",
     "solvable": "of those, solvable, %",

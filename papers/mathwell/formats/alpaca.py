@@ -1,9 +1,10 @@
 """Alpaca's instruction records: write a word problem about a topic, with the function that solves it."""
 
 import re
+from dataclasses import replace
 
 from soliloquy.dataset.exports.dialogue import CannotConvert, Dialogue
-from soliloquy.dataset.exports.format import ExportOptions, Format, Row, text_of
+from soliloquy.dataset.exports.format import ExportOptions, Row, text_of
 from soliloquy_papers.mathwell.formats import sgsm
 
 _ABOUT = "Write a word problem for school children on the topic below, and a commented Python function that solves it."
@@ -50,14 +51,11 @@ def _parts(output: str) -> tuple[str, str]:
     return _BEFORE_QUESTION.sub("", question), code.rstrip().removesuffix("```").rstrip()
 
 
-FORMAT = Format(
+FORMAT = replace(
+    sgsm.FORMAT,
     title="word problems and their programs as instruction records",
     suffixes=(".json", ".jsonl"),
-    columns=sgsm.columns,
     row=row,
     dialogue=dialogue,
     always=("instruction", "input"),
-    holds_hidden=False,
-    once_a_problem=True,
-    wants="a problem with a calculation",
 )

@@ -1,11 +1,10 @@
 """Computes the figures of the judged cases: six dimensions, what the student gained, and their page."""
 
-import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
+from soliloquy.runtime.beside import table_beside
 from soliloquy_papers.scaffold.evaluate.dialogues import SEGMENT
 from soliloquy_papers.scaffold.evaluate.dimensions import DIMENSIONS, Score
 from soliloquy_papers.scaffold.evaluate.evaluator import ScoredDialogue, SolveGain
@@ -21,9 +20,7 @@ TITLES = {
     GAINED: "delta solve rate",
     ENDED: "dialogues that the tutor ends",
 }
-PUBLISHED: Mapping[str, Mapping[str, float]] = tomllib.loads(
-    Path(__file__).with_name("published.toml").read_text("utf-8")
-)
+PUBLISHED: Mapping[str, Mapping[str, float]] = table_beside(__file__, "published.toml")
 PAPER = PUBLISHED["ScaffoldLM-7B"]
 WHOSE = "the paper's ScaffoldLM-7B"
 

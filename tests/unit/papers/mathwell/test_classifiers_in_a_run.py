@@ -11,7 +11,6 @@ from soliloquy.recipes.recipe import load_judges
 from soliloquy.runtime.retry import Refused
 from soliloquy_papers.mathwell.commissions import authorship_of
 from soliloquy_papers.mathwell.criteria.classifiers import Classifier, Classifiers, Scale, save
-from soliloquy_papers.mathwell.criteria.features import SIZE
 from soliloquy_papers.mathwell.criteria.verdicts import Criterion
 from soliloquy_papers.mathwell.recipe import RECIPE
 from tests.unit.papers.mathwell.labelled import NO_TREES
@@ -21,8 +20,7 @@ from tests.unit.papers.mathwell.writing import Says, commissioned, made
 def loaded(folder: Path, *, likely: float) -> Judges:
     """Returns classifiers that find every problem equally likely to meet each criterion."""
     offset = float(np.log(likely / (1 - likely)))
-    line = np.array([1.0, 1.0, offset])
-    one = Classifier(weights=np.zeros(SIZE, dtype=np.float32), forest=NO_TREES, read=Scale(line, 0.5))
+    one = Classifier(forest=NO_TREES, read=Scale(np.array([1.0, offset]), 0.5))
     path = folder / f"{likely}.npz"
     save(Classifiers(by_criterion=dict.fromkeys(Criterion, one)), path)
     return load_judges(path)

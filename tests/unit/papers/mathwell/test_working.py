@@ -52,12 +52,9 @@ def test_right_code_is_right_however_it_goes_round(question: str, answer: float,
 
 
 def test_wrong_code_is_doubted_however_it_goes_round() -> None:
-    for answer, lines in (
-        (42, ["total = 0", "for week in range(7):", "    total += 6", "return total"]),
-        (12, ["total = 5", "for week in range(7):", "    total += 1", "return total"]),
-    ):
-        found = score(WordProblem(question=SAVES, code=code(*lines), answer=answer))
-        assert {one.judge for one in found.opinions if one.criterion == Criterion.ACCURATE} > {"rules"}
+    lines = ["total = 0", "for week in range(7):", "    total += 6", "return total"]
+    found = score(WordProblem(question=SAVES, code=code(*lines), answer=42))
+    assert {one.judge for one in found.opinions if one.criterion == Criterion.ACCURATE} > {"rules"}
 
 
 def test_a_loop_over_one_number_changes_no_verdict() -> None:
