@@ -17,18 +17,7 @@ def refusal(*arguments: str) -> str:
     return result.stderr.removeprefix("soliloquy: ").strip()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        (["--model", "."], "--model and --adapter cannot be used with the scripted engine"),
-        (["--adapter", "tutor"], "'tutor' is not an adapter: use NAME=PATH"),
-        (["--adapter", "a=x", "--adapter", "a=y"], "duplicate adapter name 'a'"),
-        (["--model", "nowhere"], "Directory 'nowhere' does not exist"),
-        (["--grpc", "127.0.0.1:0", "--http", "127.0.0.2:0"], "must be on the same host"),
-        (["--replicas", "3", "--max-replicas", "2"], "--replicas 3 is larger than --max-replicas 2"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
+@each_case
 def test_what_does_not_go_together_is_named(arguments: list[str], complaint: str) -> None:
     assert complaint in refusal(*arguments)
 

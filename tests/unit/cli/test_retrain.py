@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from soliloquy.cli.main import commands
+from tests.cases import each_case
 from tests.models import needs_torch
 
 SERVED = ["--base", ".", "--name", "tutor", "--model-address", "127.0.0.1:9"]
@@ -14,17 +15,7 @@ REGISTRY = ["--registry", "registry"]
 
 
 @needs_torch
-@pytest.mark.parametrize(
-    ("options", "line"),
-    [
-        ([*SMOKE, *REGISTRY], "retrain requires either --data or --kafka"),
-        ([*SMOKE, *REGISTRY, "--data", "grown", "--kafka", "127.0.0.1:9092"], "requires either --data or --kafka"),
-        ([*SMOKE, "--data", "grown", "--registry", "memory://kept"], "--registry memory://kept requires --cache"),
-        ([*SMOKE, *REGISTRY, "--data", "grown", "--policy", "policy.toml"], "policy.toml: evaluation: Field required"),
-        ([*REGISTRY, "--data", "grown", "--config", "smallest"], "unknown configuration 'smallest'"),
-    ],
-    ids=["no source", "two sources", "no place for copies", "no policy", "no configuration"],
-)
+@each_case
 def test_what_cannot_be_retrained_is_one_line(
     options: list[str], line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -155,13 +155,7 @@ def test_a_dataset_that_holds_little_is_shown(tmp_path: Path, shards: list[tuple
     assert page_of(tmp_path, shards).endswith("</body>\n</html>\n")
 
 
-@pytest.mark.parametrize(
-    ("run", "said"),
-    [
-        ({"soliloquy": "0.1.0", "growing": "g", "recipe": "soliloquy", "seed": 1}, "The run is still going on"),
-        ({"soliloquy": "0.1.0"}, "The command is unknown"),
-    ],
-)
+@each_case
 def test_a_dataset_of_another_making_says_so(tmp_path: Path, run: dict[str, Any], said: str) -> None:
     folder = written(tmp_path, [("accepted/00000.parquet", accepted_rows([conversation()]))])
     manifest = json.loads((folder / "manifest.json").read_text("utf-8"))

@@ -8,26 +8,12 @@ from soliloquy.problems.bank.bank import FAMILIES
 from soliloquy.problems.bank.family import load_family
 from soliloquy.problems.bank.family_file import BadFamily
 from soliloquy.truth.number_format import format_number
+from tests.cases import each_case
 
 RIGHT = (FAMILIES / "physics" / "mechanics" / "pulled_load.toml").read_text("utf-8")
 
 
-@pytest.mark.parametrize(
-    ("old", "changed", "complaint"),
-    [
-        ('title = "', 'titel = "', "titel"),
-        ("difficulty = 1", "difficulty = 9", "difficulty"),
-        ('answer = "a"', 'answer = "m"', "the last step does not yield the answer m"),
-        ("F - f", "F - x", r"uses \['x'\], which no earlier step yields"),
-        ("F - f", "F - open(f)", "not allowed"),
-        ('"F / f"', '"F / a"', "which no earlier step yields"),
-        ("pulls it horizontally with {F}", "pulls it", r"leaves out \['F'\]"),
-        ("fast does the {thing}", "fast does the {object}", "has a slot that is neither"),
-        ('symbol = "F_net"', 'symbol = "F"', "F is the result of a step but has a value before it"),
-        ('formula = "F_net = m × a"', "", "either `expression` and `result`, or `formula`"),
-        ('"a = m / F_net" }', '"a" ', "pulled"),
-    ],
-)
+@each_case
 def test_a_mistake_in_a_family_is_named(tmp_path: Path, old: str, changed: str, complaint: str) -> None:
     assert old in RIGHT
     path = tmp_path / "pulled.toml"

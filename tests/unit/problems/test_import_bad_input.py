@@ -16,6 +16,7 @@ from soliloquy.problems.files.reading.lines import LONGEST_LINE
 from soliloquy.problems.files.reading.rows import UnreadableSource
 from soliloquy.problems.files.source_format import format_names
 from soliloquy.runtime.failure import Failure
+from tests.cases import each_case
 from tests.unit.problems.imports import Outcome, as_csv, as_parquet, imported, jsonl, saved_split
 
 GOOD = {"question": "What is 2 + 3?", "solution": "2 + 3 = 5"}
@@ -108,14 +109,7 @@ def imported_from(container: str, folder: Path, rows: list[dict[str, Any]]) -> O
 
 
 @pytest.mark.parametrize("container", CONTAINERS)
-@pytest.mark.parametrize(
-    ("answer", "complaint"),
-    [
-        (float("nan"), "answer.value: is not a finite number"),
-        (float("-inf"), "answer.value: is not a finite number"),
-        (1e300, "answer.value: 1e+300 is beyond the range of 1e-100 to 1e+100"),
-    ],
-)
+@each_case
 def test_a_number_that_cannot_be_used_is_named_whatever_it_comes_in(
     tmp_path: Path, container: str, answer: float, complaint: str
 ) -> None:
@@ -126,15 +120,7 @@ def test_a_number_that_cannot_be_used_is_named_whatever_it_comes_in(
     assert [row["question"] for row in outcome.rows] == [GOOD["question"], LAST["question"]]
 
 
-@pytest.mark.parametrize(
-    ("container", "complaint"),
-    [
-        ("jsonl", "none of 0 rows can be used"),
-        ("array", "none of 0 rows can be used"),
-        ("parquet", "no column 'question'; there are: none; --columns says which is which"),
-        ("datasets", "no column 'question'; there are: none; --columns says which is which"),
-    ],
-)
+@each_case
 def test_a_source_without_rows_is_one_line(tmp_path: Path, container: str, complaint: str) -> None:
     with pytest.raises((NothingUsable, UnreadableSource)) as caught:
         imported_from(container, tmp_path, [])

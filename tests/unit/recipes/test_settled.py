@@ -23,6 +23,7 @@ from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, STATUS_OK, Execution
 from soliloquy_services.codegen.handler import write
 from soliloquy_services.composer.handler import reply
+from tests.cases import each_case
 from tests.unit.recipes.conversations import calculated, conversation, sound_turns
 
 RECIPE = find("soliloquy")
@@ -206,14 +207,7 @@ def test_a_reply_that_miscalculates_rejects_the_conversation() -> None:
     assert "'1500 * 120 = 18000 J', which does not come out" in fault
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "You wrote 1500 * 60 = 90000 J. Which distance was it?",
-        "So you took 1500 * 120 = 90000 J. Look at that again.",
-        "Would 1500 * 120 = 18000 J come out?",
-    ],
-)
+@each_case
 def test_a_wrong_sum_that_a_reply_takes_up_or_asks_about_is_not_its_own(text: str) -> None:
     assert judged(90000, EVALUATION_INCORRECT, text) == []
 

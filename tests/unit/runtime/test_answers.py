@@ -33,32 +33,7 @@ def test_strict_json_is_read_as_strict() -> None:
     assert (answer.model_dump(by_alias=True), strict) == (OBJECT, True)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        repr(OBJECT),
-        f"```json\n{STRICT}\n```",
-        f"Here is my decision:\n{STRICT}\nI hope it helps.",
-        STRICT[:-1],
-        STRICT[:-1] + ",}",
-        STRICT[:-1] + ",",
-        STRICT[:-1] + "\n```",
-        STRICT.replace(", ", ",\n // whether\n", 1),
-        STRICT.replace(", ", "\n", 1),
-        "{Use Python: 'y', Description: 'the student\\'s force, 500 N'}",
-        STRICT.replace('"', "“", 1).replace('"', "”", 1),
-        json.dumps(STRICT),
-        f"[{STRICT}]",
-        json.dumps({"answer": OBJECT}),
-        json.dumps({"name": "decide", "arguments": STRICT}),
-        f"In the form {{such a thing}}: {STRICT}",
-        f"A draft: {json.dumps(DRAFT)}\nBetter: {STRICT}",
-        f'{STRICT}\n{{"Confidence": 1}}',
-        json.dumps({"use_python": "y", "**description**": OBJECT["Description"]}),
-        f"**Use Python:** y\n\n**Description:** {OBJECT['Description']}",
-        f"### Use Python: y\n- Description: {OBJECT['Description']}\n",
-    ],
-)
+@each_case
 def test_an_answer_in_another_dress_is_read(text: str) -> None:
     assert read(text) == OBJECT
 

@@ -7,6 +7,7 @@ import pytest
 from soliloquy.truth.algebra import are_equivalent, is_solved_by
 from soliloquy.truth.expressions import BadExpression, parse_expression
 from soliloquy.truth.laws import expression, holds, law, law_between, laws_in
+from tests.cases import each_case
 
 VALUES = {
     "h": 57.6,
@@ -26,22 +27,7 @@ def judged(text: str) -> list[bool | None]:
     return [holds(left, right, VALUES) for left, right in laws_in(text)]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "I'd use h = g × t² / 2.",
-        "h = ½ g t²",
-        "t^2 = 2h/g, right?",
-        "t = sqrt(2*h/g)",
-        "t = √(2h/g) should do",
-        "So F = ma!",
-        "a = F / m and then I go on",
-        "sin(alpha) = n × sin(beta)",
-        "Take P = U × I then",
-        "L = 10 × log(P / U)",
-        "b = ln(P)",
-    ],
-)
+@each_case
 def test_a_true_law_is_true_in_every_form(text: str) -> None:
     assert True in judged(text)
 
@@ -77,15 +63,7 @@ def test_what_is_no_equation_is_no_law(formula: str) -> None:
         law(formula)
 
 
-@pytest.mark.parametrize(
-    ("sentence", "symbol", "solution", "solved"),
-    [
-        ("Solve h = g × t² / 2 for the time.", "t", "math.sqrt(2 * h / g)", True),
-        ("Solve h = g × t² / 2 for the time.", "t", "2 * h / g", False),
-        ("At the top v - g × t = 0, so go on", "t", "v / g", True),
-        ("The potential is U = k × Q / r. Solve it", "Q", "U * r / k", True),
-    ],
-)
+@each_case
 def test_a_law_that_a_sentence_quotes_tells_what_solves_it(
     sentence: str, symbol: str, solution: str, solved: bool
 ) -> None:
@@ -95,17 +73,7 @@ def test_a_law_that_a_sentence_quotes_tells_what_solves_it(
     assert is_solved_by(quoted, symbol, parse_expression(solution)) == solved
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        ("F = m × a", "a = F / m", True),
-        ("v² = 2 g h", "v = sqrt(2 g h)", True),
-        ("1 / R = 1 / A + 1 / B", "R = A B / (A + B)", True),
-        ("F = m × a", "a = m / F", False),
-        ("v² = 2 g h", "v = 2 g h", False),
-        ("F = m × a", "F = m × g", None),
-    ],
-)
+@each_case
 def test_two_laws_are_the_same_if_each_follows_from_the_other(one: str, other: str, same: bool | None) -> None:
     assert are_equivalent(law(one), law(other)) is same
 

@@ -5,32 +5,17 @@ import pytest
 from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.truth.result_units import asked_kinds, is_another
 from soliloquy.truth.units import unit
-
-NAMED = [
-    ("A queue of 45 gets 3 tickets a minute. How many minutes does it take?", "min", "m"),
-    ("A lamp of 40 W burns for 3 h. What is its energy in kWh?", "kWh", "kW"),
-    ("How long does a lift of 2 m/s take for 60 m?", "s", "m"),
-    ("A cart of 4 kg speeds up by 2 m/s². Which force acts on it?", "N", "J"),
-    ("A van has 9 seats and makes 4 trips. How many children can it take?", "children", "kg"),
-]
-UNNAMED = [
-    "Tom has 15 apples and picks 6 more. How many has he?",
-    "How many grams does each litre of it weigh?",
-    "What are the area and the volume of a cube?",
-    "Find the momentum and the force.",
-    "What is the side of a square with an area of 25 m²?",
-    "A meter, which draws no current, shows 3 V. Find the resistor that is missing.",
-]
+from tests.cases import each_case
 
 
-@pytest.mark.parametrize(("question", "own", "other"), NAMED)
+@each_case
 def test_a_unit_of_another_quantity_than_the_question_names_is_another(question: str, own: str, other: str) -> None:
     kinds = asked_kinds(question)
     assert not is_another(unit(own), kinds)
     assert is_another(unit(other), kinds)
 
 
-@pytest.mark.parametrize("question", UNNAMED)
+@each_case
 def test_a_question_that_names_no_quantity_or_several_asks_for_none(question: str) -> None:
     assert not asked_kinds(question)
 

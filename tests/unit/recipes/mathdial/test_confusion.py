@@ -99,13 +99,7 @@ def test_the_final_answer_is_the_first_number_behind_the_mark(text: str, answer:
     assert final_answer(text) == answer
 
 
-@pytest.mark.parametrize(
-    "equation",
-    [
-        *("3*4=12", "1/3=0.33", "2/3=0.66", "200/3=67", "(2+3)*4=20", "1,200/2=600", "2*50%=100", "50*20%=10"),
-        *("7-9=-2", "0.1+0.2=0.3", "$3*4=$12"),
-    ],
-)
+@each_case
 def test_an_equation_that_is_so_is_no_miscalculation(equation: str) -> None:
     assert false_equations(f"It is <<{equation}>>.") == []
 
