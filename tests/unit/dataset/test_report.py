@@ -16,7 +16,6 @@ from soliloquy.dataset.report import writing
 from soliloquy.dataset.report.findings import Findings
 from soliloquy.dataset.report.overview import sections
 from soliloquy.dataset.report.plots import round_ticks
-from soliloquy.dataset.report.writing import packed
 from soliloquy.dataset.statistics import Statistics
 from soliloquy.dataset.view import columns
 from soliloquy.v1.conversation_pb2 import Conversation
@@ -60,10 +59,6 @@ def test_no_conversation_brings_markup(tmp_path: Path) -> None:
     tags = Tags(page_of(tmp_path, shards, recipe=HOSTILE, noise=HOSTILE, prompts_sha256={HOSTILE: HOSTILE})).found
     # The index, the script, and a block of either part.
     assert (tags["script"], tags["img"]) == (4, 0)
-
-
-def test_a_block_is_letters_and_digits() -> None:
-    assert re.fullmatch(r"[A-Za-z0-9+/]+=*", packed(columns(accepted_rows([hostile()]))))
 
 
 @pytest.mark.parametrize(

@@ -146,23 +146,11 @@ def test_marked_calculations_become_steps_with_expressions(tmp_path: Path) -> No
     assert "####" not in problem.solution
 
 
-@pytest.mark.parametrize(
-    ("answer", "steps", "value"),
-    [
-        # The last calculation is not the answer.
-        ("It is <<2*3=6>>6 cm, so 60 mm.\n#### 60", [("2 * 3", 6), ("", 60)], 60),
-        ("That is $<<1,000*2=2000>>2000\n#### $2,000", [("1000 * 2", 2000)], 2000),
-        # No arithmetic in our notation: its result is believed.
-        ("That is <<20%*5=1>>1.\n#### 1", [("", 1)], 1),
-        ("He has .5*4=<<.5*4=2>>2 left.\n#### 2", [("0.5 * 4", 2)], 2),
-        ("First look.\nThen <<5-8=-3>>-3.\n#### -3", [("", 0), ("5 - 8", -3)], -3),
-        ("So <<=>> what.\n#### 4", [("", 0), ("", 4)], 4),
-    ],
-)
-def test_odd_marks_cost_no_problem(tmp_path: Path, answer: str, steps: list[tuple[str, float]], value: float) -> None:
+@each_case
+def test_odd_marks_cost_no_problem(tmp_path: Path, answer: str, steps: list[list[Any]], value: float) -> None:
     outcome = imported(jsonl(tmp_path / "a.jsonl", {**BAKER, "answer": answer}), "gsm8k")
     (problem,) = read_problems(outcome.target)
-    assert [(step.expression, step.result.value) for step in problem.steps] == steps
+    assert [[step.expression, step.result.value] for step in problem.steps] == steps
     assert problem.answer.value == value
 
 

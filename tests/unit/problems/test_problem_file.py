@@ -207,58 +207,13 @@ def changed(**fields: Any) -> dict[str, Any]:
     return {**FORCE, "steps": [{**STEP, **fields}]}
 
 
-@pytest.mark.parametrize(
-    ("row", "complaint"),
-    [
-        ("{", ':1: text: not JSON: a name in "double quotes" is missing (character 2)'),
-        ('{"question": "Why?" "solution": "So."}', "not JSON: a comma or a closing bracket is missing (character 21)"),
-        ('{"question": "Why?", "solution": So.}', "not JSON: a value is missing or not in quotes (character 34)"),
-        ('{"question": "Why?", "question": "How?"}', ":1: text: 'question' is there twice: remove one"),
-        ("5", ':1: text: 5 is not an object, such as {"question": "..", "solution": ".."}'),
-        ("[]", "problems.jsonl is not JSONL: convert it with soliloquy problems import "),
-        ({"solution": "x"}, ":1: question: is missing"),
-        ({**FORCE, "question": "  "}, ":1: question:"),
-        ({**FORCE, "solution": 5}, ':1: solution: 5 is not a text: write it in "double quotes"'),
-        ({**FORCE, "answers": 5}, ":1: answers: is not a field of a problem file: did you mean answer?"),
-        ({**FORCE, "vqzx": 5}, ":1: vqzx: is not a field of a problem file; put it under extra, or remove it"),
-        ({**FORCE, "tolerance": 0.5}, ":1: tolerance: 0.5 is too large: use at most 0.03"),
-        ({**FORCE, "answer": 5}, ":1: answer: is 5, but the last step that yields a number gives 500 N"),
-        (
-            {**FORCE, "answer": "much"},
-            ':1: answer: "much" is not a number with its unit, such as 2.5, "2.5 m" or {"value": 2.5, "unit": "m"}',
-        ),
-        ({**FORCE, "answer": True}, ":1: answer: true is not a number with its unit"),
-        ({**FORCE, "answer": {"value": "5"}}, ':1: answer.value: "5" is not a number: remove the quotes'),
-        ({**FORCE, "answer": {"value": float("nan")}}, ":1: answer.value:"),
-        ({**FORCE, "answer": {"value": float("inf")}}, ":1: answer.value:"),
-        ({**FORCE, "answer": {"value": 10**400}}, ":1: answer.value:"),
-        ({**FORCE, "steps": []}, ":1: steps: is an empty list: leave the field out"),
-        (changed(expression="m *"), ":1: steps.0.expression: 'm *' is not a Python expression"),
-        (changed(expression="open(m)"), ":1: steps.0.expression:"),
-        (changed(expression="m / 0"), ":1: steps.0.expression:"),
-        (changed(expression="m * g"), ":1: steps.0.expression: g is neither"),
-        (changed(result=None), ":1: steps.0.result: is required"),
-        (changed(expression=""), ":1: steps.0.result.value: is required"),
-        (changed(result={"symbol": "F", "value": 7}), ":1: steps.0.result.value: is 7, but m * 10 gives 500"),
-        (changed(kind="guess"), ":1: steps.0.kind:"),
-        (changed(slips=[{"working": "F = 5"}]), ":1: steps.0.slips.0.value: is required"),
-        (
-            changed(slips=[{"working": "F = 500", "value": 500.1}]),
-            ":1: steps.0.slips.0.value: is 500.1, which is right",
-        ),
-        (changed(slips=[{"working": "F = 5", "value": 5, "strategy": "luck"}]), ":1: steps.0.slips.0.strategy:"),
-        ({**FORCE, "extra": ["x"]}, ":1: extra:"),
-        (changed(inputs=[{**MASS, "symbol": "lambda"}]), ":1: steps.0.inputs.0.symbol:"),
-        ({**changed(), "answer": {"value": 7}}, ":1: answer: is 7, but"),
-        (
-            {**changed(), "answer": {"value": 500, "unit": "J"}},
-            ":1: answer.unit: is J, but the solution gives 500 in another unit",
-        ),
-    ],
-)
-def test_a_mistake_is_reported_in_one_line_with_its_place(tmp_path: Path, row: Any, complaint: str) -> None:
+@each_case
+def test_a_mistake_is_reported_in_one_line_with_its_place(
+    tmp_path: Path, line: str | None, fields: str | None, step: str | None, complaint: str
+) -> None:
+    row = FORCE | json.loads(fields or "{}") | ({"steps": [STEP | json.loads(step)]} if step else {})
     with pytest.raises(UnreadableSource) as caught:
-        read_problems(file_of(tmp_path, row))
+        read_problems(file_of(tmp_path, line or row))
     assert complaint in str(caught.value)
     assert "\n" not in str(caught.value)
 

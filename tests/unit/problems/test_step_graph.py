@@ -2,9 +2,13 @@
 
 import pytest
 
+from soliloquy.problems.files.prose_solution import steps_from_prose
+from soliloquy.problems.mistakes.causes import departure
 from soliloquy.problems.solving.quantity_names import unit_of_name
 from soliloquy.problems.solving.step_graph import steps_from_program, steps_from_script
 from soliloquy.programs.terms import CannotTrace
+from soliloquy.truth.expressions import parse_expression
+from soliloquy.truth.numbers import numbers_in_digits
 from tests.cases import each_case
 
 
@@ -60,3 +64,21 @@ def test_a_program_of_more_than_arithmetic_keeps_its_comments() -> None:
 @each_case
 def test_a_name_says_its_unit_only_plainly(name: str, unit: str) -> None:
     assert unit_of_name(name) == unit
+
+
+@each_case
+def test_a_question_is_a_sentence_of_its_own_and_says_no_number(solution: str, questions: list[str]) -> None:
+    assert [step.ask for step in steps_from_prose(solution)] == questions
+    assert not any([*numbers_in_digits(question)] for question in questions)
+
+
+def test_every_number_of_a_long_solution_is_asked_for_in_other_words() -> None:
+    asked = [
+        step.ask for step in steps_from_prose("\n".join(f"{number} * 3 = {number * 3}" for number in range(2, 14)))
+    ]
+    assert len(asked) == len(set(asked)) == 12
+
+
+@each_case
+def test_brackets_roots_and_radians_are_blamed_only_where_they_are_to_blame(right: str, wrong: str, kind: str) -> None:
+    assert departure(parse_expression(right).tree, parse_expression(wrong).tree).kind == kind

@@ -2,7 +2,9 @@
 
 import pytest
 
+from soliloquy.truth.number_format import format_rounded, format_value, written_value
 from soliloquy.truth.numbers import numbers_in, numbers_in_digits
+from soliloquy.truth.quantities import is_same, quantities_in
 from tests.cases import each_case
 
 
@@ -36,3 +38,24 @@ def test_words_are_left_alone_where_digits_are_asked_for() -> None:
 )
 def test_a_number_that_no_float_holds_is_no_number(text: str) -> None:
     assert all(abs(number.value) < 1e300 for number in numbers_in(text))
+
+
+@each_case
+def test_a_half_is_rounded_up_as_on_paper(value: float, digits: int, written: str) -> None:
+    assert format_rounded(value, digits) == written
+
+
+@each_case
+def test_a_number_and_its_unit_stand_together_as_in_print(value: float, unit: str, written: str) -> None:
+    assert format_value(value, unit) == written
+
+
+def test_four_digits_are_said_of_what_is_measured_and_all_of_what_is_counted() -> None:
+    assert written_value(6.4189, "m/s") == "6.419 m/s"
+    assert written_value(39845, "beats") == "39845 beats"
+
+
+@each_case
+def test_a_number_is_as_exact_as_its_kind(said: str, value: float, unit: str, right: bool) -> None:
+    [quantity] = quantities_in(said)
+    assert is_same(quantity, value, unit, 0.01) is right

@@ -4,9 +4,10 @@ import pytest
 
 from soliloquy.recipes.soliloquy.truth import assess
 from soliloquy.truth.quantities import quantities_in
-from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.conversation_pb2 import Conversation, StudentReply, Turn
 from tests.cases import each_case
 from tests.unit.recipes.conversations import problem, turn
+from tests.unit.recipes.conversations import problem as car
 
 
 def claimed(*said: tuple[str, str]) -> tuple[float, bool | None] | None:
@@ -42,3 +43,10 @@ def test_further_numbers_of_a_reason_make_no_right_answer_wrong(reason: str, rig
     found = claimed((f"That makes 3600 N, {reason}", "b3p"))
     assert found is not None
     assert found[1] is right
+
+
+@each_case
+def test_a_kept_chat_is_judged_by_the_number_that_the_person_meant(text: str, right: bool) -> None:
+    turn = Turn(number=1, student=StudentReply(text=text))
+    [truth] = assess(Conversation(problem=car(), turns=[turn], person=True))
+    assert truth.claim.right is right
