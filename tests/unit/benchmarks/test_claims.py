@@ -7,8 +7,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from benchmarks import claims
+from benchmarks import claims, figures
 from benchmarks.__main__ import benchmarks
+from benchmarks.figures import judged
+from benchmarks.labelled import as_counts
+from benchmarks.variety import is_about_topic, judge_topics
+from soliloquy.programs.tracing import structure_of
+from soliloquy_papers.mathwell.criteria.verdicts import WordProblem
+from tests.cases import each_case
 
 
 def _turn(student: str, output: str, evaluation: str, reply: str) -> list[dict[str, Any]]:
@@ -50,3 +56,64 @@ def test_a_folder_without_the_labelled_conversations_is_refused(folder: Path) ->
     result = CliRunner().invoke(benchmarks, ["claims", str(folder)])
     assert result.exit_code == 2
     assert "has no conversation_1.json" in result.output
+
+
+TARGETS = """
+[[target]]
+name = "jobs a second"
+figure = "load.rate"
+at_least = 500
+
+[[target]]
+name = "boot to ready: s"
+figure = "boot_seconds"
+at_most = 2
+
+[[target]]
+name = "not measured"
+figure = "kills.seconds"
+at_most = 1
+"""
+
+
+def test_a_quantile_is_one_of_the_values() -> None:
+    values = [float(number) for number in range(100, 0, -1)]
+    assert [figures.quantile(values, part) for part in (0.5, 0.99, 1.0)] == [50.0, 99.0, 100.0]
+    assert figures.quantile([7.0], 0.99) == 7.0
+
+
+def test_rounds_become_medians_with_their_lowest_and_highest() -> None:
+    rounds = [{"load": {"rate": rate}} for rate in (3.0, 10.0, 4.0)]
+    assert figures.merged(rounds) == {"load": {"rate": {"median": 4.0, "min": 3.0, "max": 10.0}}}
+
+
+def test_a_target_is_held_against_the_median_and_left_out_where_nothing_was_measured(tmp_path: Path) -> None:
+    (tmp_path / "targets.toml").write_text(TARGETS, "utf-8")
+    measured = {
+        "load": {"rate": {"median": 499.0, "min": 450.0, "max": 800.0}},
+        "boot_seconds": {"median": 1.9, "min": 1.0, "max": 3.0},
+    }
+    assert [(target["name"], target["reached"]) for target in judged(measured, tmp_path / "targets.toml")] == [
+        ("jobs a second", False),
+        ("boot to ready: s", True),
+    ]
+
+
+@each_case
+def test_a_topic_that_only_stands_beside_the_numbers_is_not_what_a_problem_is_about(
+    question: str, *, is_about: bool
+) -> None:
+    problem = WordProblem(question=question, code="", answer=15, topic="penguins")
+    assert is_about_topic(problem) is is_about
+
+
+def test_the_rule_for_topics_rejects_what_only_mentions_its_topic() -> None:
+    kinds = as_counts(judge_topics())
+    assert kinds["about their topic"] == {"labelled": 35, "right": 34, "rejected": 1}
+    assert kinds["mention it"] == {"labelled": 25, "right": 22, "accepted": 3}
+
+
+@pytest.mark.parametrize(("one", "other", "alike"), [("a + b", "b + 7", True), ("a + b", "a - b", False)])
+def test_programs_are_alike_if_they_take_the_same_operations(one: str, other: str, *, alike: bool) -> None:
+    first, second = (structure_of(f"def solution():\n    a = 3\n    b = 2\n    return {sum_}") for sum_ in (one, other))
+    assert (first == second) is alike

@@ -4,6 +4,7 @@ import pytest
 
 from deploy import access_file, topics_file
 from soliloquy.runtime.topics import shapes
+from tests.cases import each_case
 from tests.chart.render import Document, Values
 from tests.unit.chart.objects import TRAINED, container, environment, kinds, named, objects, pods, services
 from tests.unit.chart.test_network import ports, rules
@@ -52,13 +53,7 @@ def test_a_user_may_be_in_the_secret_beside_the_password() -> None:
     assert files(student["spec"]["template"]) == {"password": "user/password"}
 
 
-@pytest.mark.parametrize(
-    ("token", "source"),
-    [
-        ({"audience": "kafka"}, {"serviceAccountToken": {"audience": "kafka", "path": "token"}}),
-        ({"existingSecret": "own"}, {"secret": {"name": "own", "items": [{"key": "token", "path": "token"}]}}),
-    ],
-)
+@each_case
 def test_a_token_is_a_file_that_is_renewed(token: Values, source: Document) -> None:
     sasl = {"enabled": True, "mechanism": "OAUTHBEARER", "token": token}
     for _, pod in pods(objects({"kafka": {"tls": {"enabled": True}, "sasl": sasl}}, TRAINED)):

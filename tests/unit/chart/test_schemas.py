@@ -1,5 +1,6 @@
 """Checks the schemas of custom resources: strict where a definition is strict, open where it is open."""
 
+import copy
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ from jsonschema.validators import Draft202012Validator
 
 from tests.cases import each_case
 from tests.chart.crds import schemas, strict
+from tests.chart.restricted import faults, pods
 
 OBJECT: dict[str, Any] = {"type": "object"}
 TEXT = {"type": "string"}
@@ -62,3 +64,59 @@ def test_strimzi_s_own_definitions_are_held_against(version: str) -> None:
     refused = Draft202012Validator(schemas()[topic["apiVersion"], "KafkaTopic"]).iter_errors
     assert list(refused(topic | {"spec": {"partitions": 1, "replicas": 3}})) == []
     assert [error.json_path for error in refused(topic | {"spec": {"partitions": 0}})] == ["$.spec.partitions"]
+
+
+POD: dict[str, Any] = {
+    "automountServiceAccountToken": False,
+    "securityContext": {"runAsNonRoot": True, "runAsUser": 1000, "seccompProfile": {"type": "RuntimeDefault"}},
+    "initContainers": [],
+    "containers": [
+        {
+            "name": "student",
+            "ports": [{"containerPort": 9090}],
+            "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+        }
+    ],
+    "volumes": [{"name": "tmp", "emptyDir": {}}, {"name": "kafka", "projected": {"sources": []}}],
+}
+
+
+def changed_pod(path: str, value: Any) -> dict[str, Any]:
+    """Returns a valid pod but for one field, which is absent if the value is None."""
+    pod = copy.deepcopy(POD)
+    *way, last = path.split(".")
+    part: Any = pod
+    for step in way:
+        part = part[int(step)] if step.isdigit() else part.setdefault(step, {})
+    if value is None:
+        del part[last]
+    else:
+        part[last] = value
+    return pod
+
+
+def test_a_restricted_pod_has_no_fault() -> None:
+    assert faults(POD) == []
+
+
+@each_case
+def test_one_bad_field_is_named(path: str, value: Any, control: str) -> None:
+    found = faults(changed_pod(path, value))
+    assert {fault.split(": ")[0] for fault in found} >= {control}
+
+
+def test_a_container_may_say_itself_what_its_pod_leaves_open() -> None:
+    pod = changed_pod("securityContext.seccompProfile", None)
+    pod["containers"][0]["securityContext"]["seccompProfile"] = {"type": "Localhost", "localhostProfile": "a.json"}
+    assert faults(pod) == []
+
+
+def test_pods_are_found_in_whatever_kind_describes_them() -> None:
+    job = {"kind": "CronJob", "spec": {"jobTemplate": {"spec": {"template": {"spec": POD}}}}}
+    group = {
+        "workerGroupSpecs": [{"template": {"spec": POD}}],
+        "headGroupSpec": {"template": {"spec": POD}},
+    }
+    assert list(pods(job)) == [POD]
+    assert list(pods({"kind": "RayService", "spec": {"rayClusterConfig": group}})) == [POD, POD]
+    assert list(pods({"kind": "Service", "spec": {}})) == []

@@ -1,6 +1,7 @@
 """Checks each service's workload: the service and its command line exist in the code."""
 
 import json
+import re
 import shlex
 from typing import Any
 
@@ -16,8 +17,10 @@ from soliloquy.cli.observing import LOG_FORMAT, TRACE_SHARE
 from soliloquy.cli.service import _HANDLERS, KAFKA_WAIT
 from soliloquy.runs.assembly import declared
 from soliloquy.runs.assignment import SERVICES
-from tests.chart.render import CHART, Document, Values
+from tests.chart.render import CHART, HELMS, Document, Values, load, rendered
 from tests.unit.chart.objects import (
+    PUBLIC,
+    REQUIRED,
     RETRAINED,
     SERVED,
     TRAINED,
@@ -278,3 +281,17 @@ def test_the_profile_of_the_executor_is_installed_by_whom_the_values_say() -> No
     installer = named(objects({"sandbox": {"nested": {"profileBy": "installer"}}}, node), "DaemonSet")
     assert installer["spec"]["template"]["spec"]["nodeSelector"] == {"pool": "sandboxes"}
     assert not kinds(objects(), "DaemonSet")
+
+
+# Length limit of a Service's name, a label derived by a controller, or a name that KubeRay extends.
+LONGEST = {"Service": 63, "StatefulSet": 52, "CronJob": 52, "RayService": 47, "RayJob": 47}
+
+
+@pytest.mark.parametrize("release", ["a" * 53, "soliloquy", "grow.in.europe", "a-" * 20 + "a"])
+def test_names_fit_whatever_the_release_is_called(release: str) -> None:
+    found = load(rendered(HELMS[0], REQUIRED, PUBLIC, SERVED, TRAINED, {"apiVersionsCheck": False}, release=release))
+    assert LONGEST.keys() <= {each["kind"] for each in found}
+    for each in found:
+        name = each["metadata"]["name"]
+        assert re.fullmatch(r"[a-z]([a-z0-9-]*[a-z0-9])?", name), name
+        assert len(name) <= LONGEST.get(each["kind"], 63), name

@@ -2,9 +2,14 @@
 
 import json
 from collections.abc import Iterator
+from itertools import combinations
 from typing import Any
 
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
 from deploy import values_table
+from tests.chart.pairwise import pairwise
 from tests.chart.render import CHART, load
 
 VALUES = load((CHART / "values.yaml").read_bytes())[0]
@@ -69,3 +74,21 @@ def test_no_object_of_the_schema_takes_unknown_keys() -> None:
     # Charts around this one may give all their parts other globals.
     own = SCHEMA | {"properties": {name: one for name, one in SCHEMA["properties"].items() if name != "global"}}
     assert [list(one["properties"]) for one in objects(own) if one.get("additionalProperties") is not False] == []
+
+
+levels = st.lists(st.sampled_from("abcde"), min_size=1, max_size=4, unique=True)
+
+
+# Other processes may keep the cores busy for seconds.
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(st.dictionaries(st.sampled_from(["kafka", "model", "scaling", "sandbox", "store"]), levels, min_size=2))
+def test_every_two_choices_meet(choices: dict[str, list[str]]) -> None:
+    rows = pairwise(choices)
+    met = {frozenset(pair) for row in rows for pair in combinations(row.items(), 2)}
+    wanted = {
+        frozenset(((one, a), (other, b)))
+        for one, other in combinations(choices, 2)
+        for a in choices[one]
+        for b in choices[other]
+    }
+    assert met == wanted

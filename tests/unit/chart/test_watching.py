@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 from deploy.dashboards.board import boards
 from soliloquy.runtime.instruments import schema
+from tests.cases import each_case
 from tests.chart.render import CHART, Values
 from tests.unit.chart.objects import REQUIRED, SERVED, TRAINED, kinds, named, objects, pods, refusal
 from tests.unit.chart.test_network import selects
@@ -128,25 +128,9 @@ def test_a_limit_is_a_bound_of_the_histograms_that_it_is_of() -> None:
         assert list(schema()[name].buckets) == bounds
 
 
-@pytest.mark.parametrize(
-    ("values", "api", "remedy"),
-    [
-        ({"podMonitor": {"enabled": True}}, "monitoring.coreos.com/v1/PodMonitor", "the Prometheus operator"),
-        ({"prometheusRule": {"enabled": True}}, "monitoring.coreos.com/v1/PrometheusRule", "the Prometheus operator"),
-        ({"keda": {"enabled": True}}, "keda.sh/v1alpha1/ScaledObject", "KEDA"),
-        (SERVED, "ray.io/v1/RayService", "KubeRay"),
-        (TRAINED, "ray.io/v1/RayJob", "KubeRay"),
-        ({"strimzi": {"topics": {"enabled": True, "cluster": "data"}}}, "kafka.strimzi.io/v1/KafkaTopic", "Strimzi"),
-        (
-            {
-                "strimzi": {"apiVersion": "v1beta2", "user": {"enabled": True}, "topics": {"cluster": "data"}},
-                "topics": {"enabled": False},
-            },
-            "kafka.strimzi.io/v1beta2/KafkaUser",
-            "Strimzi",
-        ),
-    ],
-)
-def test_an_object_whose_api_is_missing_is_refused_with_what_to_install(values: Values, api: str, remedy: str) -> None:
-    told = refusal(REQUIRED, values)
+@each_case
+def test_an_object_whose_api_is_missing_is_refused_with_what_to_install(
+    base: str | None, values: Values | None, api: str, remedy: str
+) -> None:
+    told = refusal(REQUIRED, values or {"served": SERVED, "trained": TRAINED}[base or ""])
     assert f"needs the API {api}, which this cluster has not: install {remedy} first" in told

@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.transports.kafka import KafkaSettings
+from tests.cases import each_case
 
 ALICE = {"KAFKA_SECURITY": "SASL_SSL", "KAFKA_USERNAME": "alice"}
 
@@ -120,49 +121,9 @@ def test_a_password_is_neither_an_option_nor_shown() -> None:
     assert "hunter2" not in repr(settings)
 
 
-@pytest.mark.parametrize(
-    ("variables", "complaint"),
-    [
-        ({"USERNAME": "alice"}, "KAFKA_USERNAME requires SOLILOQUY_KAFKA_SECURITY=SASL_SSL, not PLAINTEXT"),
-        ({"MECHANISM": "SCRAM-SHA-256"}, "KAFKA_MECHANISM requires SOLILOQUY_KAFKA_SECURITY=SASL_SSL"),
-        ({"CA_FILE": __file__}, "KAFKA_CA_FILE requires SOLILOQUY_KAFKA_SECURITY=SSL or SASL_SSL, not PLAINTEXT"),
-        ({"CERTIFICATE_FILE": __file__}, "KAFKA_CERTIFICATE_FILE requires SOLILOQUY_KAFKA_SECURITY=SSL or SASL_SSL"),
-        ({"SECURITY": "SSL", "KEY_FILE": __file__}, "KAFKA_KEY_FILE requires SOLILOQUY_KAFKA_CERTIFICATE_FILE"),
-        ({"SECURITY": "SASL_SSL"}, "requires SOLILOQUY_KAFKA_USERNAME"),
-        (
-            {"SECURITY": "SASL_SSL", "USERNAME": "alice"},
-            "requires SOLILOQUY_KAFKA_PASSWORD or SOLILOQUY_KAFKA_PASSWORD_FILE",
-        ),
-        (
-            {"SECURITY": "SSL", "CA_FILE": "missing.pem"},
-            "missing.pem holds no certificate of an authority (No such file",
-        ),
-        ({"SECURITY": "SSL", "CA_FILE": __file__}, "holds no certificate of an authority"),
-        ({"SECURITY": "SSL", "CERTIFICATE_FILE": __file__}, "are no certificate and its key"),
-        ({"SECURITY": "SSL", "CA_FILE": "/dev/zero"}, "it is a pipe or a device"),
-        ({"SECURITY": "SSL", "CERTIFICATE_FILE": "/dev/zero"}, "it is a pipe or a device"),
-        (
-            {"SECURITY": "SASL_SSL", "MECHANISM": "OAUTHBEARER"},
-            "requires one of SOLILOQUY_KAFKA_TOKEN_FILE and SOLILOQUY_KAFKA_TOKEN_URL",
-        ),
-        ({"TOKEN_FILE": __file__}, "KAFKA_TOKEN_FILE requires SOLILOQUY_KAFKA_MECHANISM=OAUTHBEARER, not PLAIN"),
-        (
-            {"SECURITY": "SASL_SSL", "MECHANISM": "OAUTHBEARER", "TOKEN_URL": "https://a.example"},
-            "SECURITY=SASL_SSL requires SOLILOQUY_KAFKA_USERNAME",
-        ),
-        (
-            {
-                **{"SECURITY": "SASL_SSL", "MECHANISM": "OAUTHBEARER", "USERNAME": "alice", "PASSWORD": "hunter2"},
-                "TOKEN_URL": "http://a.example",
-            },
-            "KAFKA_TOKEN_URL 'http://a.example': use https",
-        ),
-        ({"SECURITY": "TLS"}, "SOLILOQUY_KAFKA_SECURITY 'TLS': Input should be 'PLAINTEXT', 'SSL'"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, dict) else "",
-)
+@each_case
 def test_variables_that_do_not_fit_together_are_named(variables: dict[str, str], complaint: str) -> None:
-    environment = {f"KAFKA_{name}": value for name, value in variables.items()}
+    environment = {f"KAFKA_{name}": value.replace("THIS FILE", __file__) for name, value in variables.items()}
     assert complaint in refused("--kafka", "k:1", **environment)
 
 

@@ -62,22 +62,7 @@ def test_a_file_may_have_the_sampling_and_the_options_the_endpoint(tmp_path: Pat
     assert [endpoint.base_url for endpoint in models.asked("tutor")] == [URL]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--model", "openai"], "--model openai requires --base-url"),
-        (["--model", "ray"], "--model ray requires --model-address"),
-        (["--base-url", URL], "--base-url requires --model openai"),
-        (["--model", "ray", "--model-address", "h:1", "--base-url", URL], "--base-url requires --model openai"),
-        (["--model-name", "large"], "--model-name requires --model openai or ray"),
-        (["--model", "openai", "--base-url", "api.example.com"], "'api.example.com' is not a URL"),
-        (["--model", "openai", "--base-url", URL, "--noise", "real"], "--noise requires a role"),
-        (["--model-cache", "kept"], "--model-cache requires a hosted model"),
-        (["--model", "gpt"], "'gpt' is not one of"),
-        (["--model-address", "nowhere"], "use HOST:PORT"),
-    ],
-    ids=" ".join,
-)
+@each_case
 def test_what_does_not_fit_together_is_said(arguments: list[str], words: str) -> None:
     assert words in refusal(*arguments)
 

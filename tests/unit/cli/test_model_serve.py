@@ -1,6 +1,8 @@
 """`soliloquy model serve` with what it cannot do: one line that says what to do, before anything is started."""
 
+import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,18 +19,7 @@ def refusal(*arguments: str) -> str:
     return result.stderr.removeprefix("soliloquy: ").strip()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        (["--model", "."], "--model and --adapter cannot be used with the scripted engine"),
-        (["--adapter", "tutor"], "'tutor' is not an adapter: use NAME=PATH"),
-        (["--adapter", "a=x", "--adapter", "a=y"], "duplicate adapter name 'a'"),
-        (["--model", "nowhere"], "Directory 'nowhere' does not exist"),
-        (["--grpc", "127.0.0.1:0", "--http", "127.0.0.2:0"], "must be on the same host"),
-        (["--replicas", "3", "--max-replicas", "2"], "--replicas 3 is larger than --max-replicas 2"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
+@each_case
 def test_what_does_not_go_together_is_named(arguments: list[str], complaint: str) -> None:
     assert complaint in refusal(*arguments)
 
@@ -64,3 +55,33 @@ def test_without_ray_it_is_told_how_it_is_installed(monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(sys.modules, "ray", None)
     line = refusal("--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0")
     assert line == "ray is not installed: pip install -e '.[serve]'"
+
+
+def refusal_of_the_fake(*arguments: str) -> str:
+    result = CliRunner().invoke(commands, ["model", "fake", *arguments])
+    assert result.exit_code == 2
+    return result.stderr.removeprefix("soliloquy: ")
+
+
+def test_a_port_that_is_taken_is_named() -> None:
+    with listening("127.0.0.1:0") as taken:
+        port = taken.getsockname()[1]
+        assert refusal_of_the_fake("--http", f"127.0.0.1:{port}").startswith(f"cannot listen on 127.0.0.1:{port}: ")
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (os.mkfifo, "a pipe or a device"),
+        (lambda file: file.symlink_to("/dev/zero"), "a pipe or a device"),
+        (lambda file: file.write_bytes(b"k" * 5 * 1024**2), "more than"),
+        (lambda file: file.write_bytes(b"\xff\xfe"), "codec can't decode"),
+        (lambda file: file.write_text("two words"), "holds no key"),
+        (Path.touch, "holds no key"),
+    ],
+)
+def test_a_file_that_is_no_key_is_refused(tmp_path: Path, make: Callable[[Path], object], words: str) -> None:
+    make(file := tmp_path / "key")
+    said = refusal_of_the_fake("--http", "127.0.0.1:0", "--key-file", str(file))
+    assert words in said
+    assert len(said.splitlines()) == 1

@@ -11,63 +11,27 @@ from soliloquy.cli.main import commands
 from soliloquy.cli.parameters import ADDRESS, DURATION, SIZE, real, whole
 from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.problems.files.reading.rows import UnreadableSource
+from soliloquy.runs.assignment import Assignment, GatewayAssignment
+from soliloquy.runtime.tls import ServerTls, Tls
+from soliloquy_services.gateway.settings import GatewaySettings
 from tests.cases import each_case
+from tests.kafka.certificates import Authority, Certificate
+
+KINDS: dict[str, click.ParamType[Any]] = {
+    **{"size": SIZE, "duration": DURATION, "address": ADDRESS},
+    **{"whole": whole(1, 10), "share": real(0, 1)},
+}
 
 
-@pytest.mark.parametrize(("text", "size"), [("256MiB", 2**28), ("1GiB", 2**30), ("4KiB", 4096)])
-def test_a_size_is_read(text: str, size: int) -> None:
-    assert SIZE.convert(text, None, None) == size
+@each_case
+def test_a_text_is_read_as_its_kind(kind: str, text: str, value: object) -> None:
+    assert KINDS[kind].convert(text, None, None) == value
 
 
-@pytest.mark.parametrize("text", ["lots", "0MiB", "-1MiB", "256MB", "1.5GiB", "", "9" * 30 + "MiB"])
-def test_what_is_no_size_is_said_so(text: str) -> None:
-    with pytest.raises(click.BadParameter, match=r"e\.g\. 512MiB"):
-        SIZE.convert(text, None, None)
-
-
-@pytest.mark.parametrize(("text", "seconds"), [("200ms", 0.2), ("1.5s", 1.5), ("2m", 120), ("1h", 3600), ("0s", 0)])
-def test_a_duration_is_read(text: str, seconds: float) -> None:
-    assert DURATION.convert(text, None, None) == seconds
-
-
-@pytest.mark.parametrize(
-    ("kind", "text", "remedy"),
-    [
-        (DURATION, "200", "use 200ms or 200s"),
-        (DURATION, "0", "use 0ms or 0s"),
-        (DURATION, "169h", "use at most 168h"),
-        (SIZE, "256", "use 256MiB or 256GiB"),
-        (SIZE, "1025GiB", "use at most 1024GiB"),
-    ],
-)
-def test_no_unit_is_guessed_and_no_value_is_too_large_for_a_machine(
-    kind: click.ParamType[Any], text: str, remedy: str
-) -> None:
+@each_case
+def test_a_text_that_is_none_of_its_kind_is_refused_with_what_to_use(kind: str, text: str, remedy: str) -> None:
     with pytest.raises(click.BadParameter, match=remedy):
-        kind.convert(text, None, None)
-
-
-@pytest.mark.parametrize("text", ["ten", "1.5", "", "0", "11", "-1", "9" * 5_000, "nan"])
-def test_a_number_outside_its_bounds_is_answered_with_them(text: str) -> None:
-    with pytest.raises(click.BadParameter, match="is not a whole number from 1 to 10"):
-        whole(1, 10).convert(text, None, None)
-
-
-@pytest.mark.parametrize("text", ["half", "1.01", "nan", "-0.1", "inf"])
-def test_a_share_outside_its_bounds_is_answered_with_them(text: str) -> None:
-    with pytest.raises(click.BadParameter, match="is not a number from 0 to 1"):
-        real(0, 1).convert(text, None, None)
-
-
-@pytest.mark.parametrize("text", ["127.0.0.1:0", "localhost:65535", "[::1]:50051", "sandbox.example-1:1"])
-def test_an_address_is_taken_as_it_is(text: str) -> None:
-    assert ADDRESS.convert(text, None, None) == text
-
-
-@pytest.mark.parametrize("text", ["", "localhost", ":1", "127.0.0.1:65536", "127.0.0.1:http", "::1", "a b:1", "h:-1"])
-def test_what_is_no_address_is_said_so(text: str) -> None:
-    with pytest.raises(click.BadParameter, match="use HOST:PORT"):
-        ADDRESS.convert(text, None, None)
+        KINDS[kind].convert(text.replace("NINES", "9" * 5_000), None, None)
 
 
 @each_case
@@ -89,3 +53,36 @@ def test_a_problem_file_is_written_only_under_a_name_by_which_it_is_read(
     out.touch()
     with pytest.raises(UnreadableSource, match="is not JSONL"):
         read_problems(out)
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
+    return Authority.founded(tmp_path_factory.mktemp("authority")).own
+
+
+def test_a_process_is_told_the_certificates_of_both_ends(certificate: Certificate) -> None:
+    own = ServerTls(certificate=certificate.certificate, key=certificate.key)
+    caller = Tls(ca=certificate.certificate)
+    gateway = GatewayAssignment(settings=GatewaySettings(tls=own), sandbox="a:1", sandbox_tls=caller)
+    sent = Assignment(services=("executor",), transport=Path("log"), tls=own, gateway=gateway)
+    told = Assignment.from_json(sent.to_json())
+    assert told.gateway
+    assert (told.tls, told.gateway.settings.tls, told.gateway.sandbox_tls) == (own, own, caller)
+
+
+@each_case
+def test_options_that_contradict_each_other_are_refused(
+    certificate: Certificate, options: list[str], refused: str
+) -> None:
+    files = {"KEY": certificate.key, "CERT": certificate.certificate}
+    given = [str(files.get(word, word)) for word in options]
+    for command in (["sandbox", "serve"], ["service", "executor", "--kafka", "127.0.0.1:1", "--grpc", "127.0.0.1:0"]):
+        said = CliRunner().invoke(commands, [*command, *given])
+        assert said.exit_code == 2
+        assert refused in said.output + str(said.exception)
+
+
+def test_a_certificate_without_a_port_is_refused(certificate: Certificate) -> None:
+    pair = ["--tls-cert", str(certificate.certificate), "--tls-key", str(certificate.key)]
+    said = CliRunner().invoke(commands, ["service", "executor", "--kafka", "127.0.0.1:1", *pair])
+    assert (said.exit_code, "--tls-cert requires --grpc" in said.output) == (2, True)

@@ -2,14 +2,18 @@
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from soliloquy.cli import progress
 from soliloquy.cli.progress import Figures, calls_line, count, progress_bar
+from soliloquy.cli.summary import next_commands, summary
 from soliloquy.runs.progress import PATIENCE_SECONDS, RunCounts, WaitingCalls, hopeless, overdue
+from soliloquy.runtime.model.spending import summed
 from soliloquy.runtime.model.status import EndpointStatus
 from soliloquy.runtime.transports.port import Backlog
+from tests.cases import each_case
 
 
 def figures(wanted: int, seconds: float, resumed_from: int = 0) -> Figures:
@@ -28,27 +32,9 @@ def test_rejections_name_their_share_and_most_frequent_reason_and_the_cost_follo
     assert figures(100, 10).run(counts) == ["12 of 12 rejected (100%, most for steps)", "cost 0.42"]
 
 
-@pytest.mark.parametrize(
-    ("calls", "fault", "words"),
-    [
-        (WaitingCalls(number=9, oldest_seconds=1), "", ""),
-        (WaitingCalls(number=9, oldest_seconds=34), "", "9 model calls wait, the oldest for 34 s"),
-        (
-            WaitingCalls(number=1, oldest_seconds=1, error="503"),
-            "",
-            "1 model call waits for 1 s; last error: 503",
-        ),
-        (
-            WaitingCalls(number=2_000, oldest_seconds=600, batches=3, batched=1_500),
-            "",
-            "2000 model calls wait (1,500 in 3 batches), the oldest for 10 min",
-        ),
-        (WaitingCalls(error="503"), "waits for the model: 503", "last error: 503"),
-        (WaitingCalls(error="503"), "no gVisor", "last error: 503; no gVisor"),
-    ],
-)
-def test_calls_are_named_once_they_hold_the_work_up(calls: WaitingCalls, fault: str, words: str) -> None:
-    assert calls_line(calls, fault) == words
+@each_case
+def test_calls_are_named_once_they_hold_the_work_up(calls: dict[str, Any], fault: str, words: str) -> None:
+    assert calls_line(WaitingCalls(**calls), fault) == words
 
 
 def test_a_log_gets_plain_lines_and_few(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,3 +89,55 @@ def test_what_holds_cases_up_is_told_without_a_terminal(
         "1 of 3 cases, missed 0",
         "1 of 3 cases, missed 0; 2 model calls wait; last error: cannot connect",
     ]
+
+
+REPORT = {
+    "requested": 20,
+    "accepted": 20,
+    "rejected": 2,
+    "failed": 0,
+    "enrichment": {},
+    "unfit": {},
+    "turns": 1_120,
+    "python_turns": 60,
+    "executions": {"ok": 60, "timeout": 1},
+    "parse": {"strict": 400, "repaired": 3},
+    "verdicts": {"agree": 50, "contradict": 0},
+    "verification": {"none": 2, "program": 40, "step": 20},
+    "tokens": {"prompt": 62_230, "completion": 4_375},
+    "cost": 0.0,
+    "unpriced": [],
+    "spent": summed([]),
+    "seconds": 6.4,
+}
+
+
+def test_a_summary_is_in_words_and_leaves_out_what_did_not_occur() -> None:
+    assert summary(REPORT, "mine") == {
+        "conversations": "20 accepted of 20, 2 rejected",
+        "turns": "1,120, 60 with a calculation",
+        "programs": "60 ran, 1 timeout",
+        "verdicts": "40 by a program, 20 by a step worked through before, 2 unverified",
+        "tutor and program": "50 agree",
+        "model's answers": "403, 3 repaired",
+        "tokens": "62,230 read, 4,375 written",
+        "duration": "6.4 s",
+        "dataset": "mine",
+    }
+
+
+def test_what_was_billed_is_told_with_what_got_lost_and_an_unknown_cost_is_said_to_be_unknown() -> None:
+    account = {"requests": 450, "prompt": 70_000, "cached": 14_000, "completion": 5_000, "reasoning": 900}
+    billed = dict.fromkeys(("cache_write", "dollars", "unpriced"), 0) | account
+    spent = summed([billed | {"outcome": "answered", "dollars": 0.25}, billed | {"outcome": "lost", "requests": 2}])
+    told = summary(REPORT | {"cost": None, "unpriced": ["tutor"], "spent": spent}, "mine")
+    assert told["cost"].startswith("unknown, no price is known for tutor: set prompt_price")
+    assert told["billed"] == (
+        "450 requests, 70,000 read (20% from a cache), 5,000 written (900 of them thoughts), 0.25 USD; "
+        "2 more without an answer, 70,000 tokens at most"
+    )
+
+
+def test_the_next_commands_can_be_pasted_whatever_the_folder_is_called() -> None:
+    assert next_commands("mine", rejected=0) == "Read it: soliloquy show mine\nSee its figures: soliloquy report mine"
+    assert "show 'my äpples' --rejected" in next_commands("my äpples", rejected=1)

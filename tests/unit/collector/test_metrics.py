@@ -1,10 +1,12 @@
 """Checks what the collector counts of the conversations that arrive."""
 
+import pytest
 from prometheus_client import Counter
 
+from soliloquy.runtime.retry import Refused
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, ModelCall, ParseOutcome
 from soliloquy.v1.dataset_pb2 import Origin
-from soliloquy.v1.events_pb2 import ConversationFinished
+from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished
 from soliloquy_services.collector.handler import collect
 from soliloquy_services.collector.metrics import ANSWERS_SENT_BACK, FIRST_TRIES, REWINDS, TOKENS, TURNS, VERDICTS
 from tests.unit.recipes.conversations import conversation, sound_conversation, sound_turns, turn
@@ -79,3 +81,40 @@ async def test_answers_that_went_back_and_turns_taken_back_are_counted_with_thei
         "composer mended": 2,
         "student mended": 2,
     }
+
+
+class Store:
+    def __init__(self) -> None:
+        self.ids: list[str] = []
+
+    async def add(self, conversation: Conversation, faults: list[str], origin: Origin) -> None:
+        self.ids.append(conversation.id)
+
+
+async def test_a_conversation_with_labels_of_nobody_is_refused_before_it_is_stored() -> None:
+    store, sound = Store(), sound_conversation()
+    broken = sound_conversation()
+    broken.turns[0].student.labels = b"\x0a\xff"
+    refused, stored = (ConversationFinished(conversation=one) for one in (broken, sound))
+    with pytest.raises(Refused, match="the labels of its student"):
+        await collect(refused, delivered(refused), store)
+    await collect(stored, delivered(stored), store)
+    assert store.ids == [sound.id]
+
+
+async def test_the_summary_has_the_calls_and_the_time_of_those_that_waited_for_each_other() -> None:
+    conversation = sound_conversation()
+    del conversation.problem.enrichment.calls[:]
+    for each in conversation.turns:
+        del each.calls[:]
+    # Samples of one prompt are asked for together.
+    for prompt, seconds in (("plan", 2.0), ("plan", 3.0), ("solution", 1.0)):
+        conversation.problem.enrichment.calls.add(role="planner", prompt=prompt, seconds=seconds)
+    for seconds in (4.0, 5.0):
+        conversation.turns[0].calls.add(role="tutor", prompt="deciding", seconds=seconds)
+    event = ConversationFinished(conversation=conversation)
+    [collected] = await collect(event, delivered(event), Store())
+    assert isinstance(collected, ConversationCollected)
+    assert (collected.summary.calls, collected.summary.seconds) == (2, 9.0)
+    shared = collected.summary.enrichment
+    assert (shared.problem, shared.calls, shared.seconds) == (conversation.problem.id, 3, 4.0)

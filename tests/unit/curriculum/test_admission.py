@@ -203,8 +203,3 @@ async def test_a_cancelled_run_may_start_its_problems_again() -> None:
     first = await started(0, admission)
     await cancel(RunCancelled(run=first.conversation.run), admission)
     assert await started(0, admission) == first
-
-
-async def test_the_same_attempt_is_the_same_conversation_anywhere() -> None:
-    first, again = await started(0, Admission()), await started(0, Admission())
-    assert first == again

@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from soliloquy.client import Dataset, NoDataset, place_after
-from soliloquy.dataset.rows import schema
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
 from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
@@ -129,10 +128,6 @@ def test_an_object_store_is_read_like_a_folder(folder: Path) -> None:
     assert list(there) == list(Dataset(folder))
     assert there.find("c24") == small(24)
     assert [batch["id"].to_pylist() for batch in there.batches(["id"], where=[("id", "==", "c26")])] == [["c26"]]
-
-
-def test_every_column_is_one_of_the_schema(folder: Path) -> None:
-    assert next(Dataset(folder).batches()).schema.names == schema("soliloquy").names
 
 
 def test_what_is_no_dataset_says_what_to_do(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from soliloquy.dataset.report import writing
 from soliloquy.dataset.report.findings import Findings
 from soliloquy.dataset.report.overview import sections
 from soliloquy.dataset.report.plots import round_ticks
-from soliloquy.dataset.report.writing import packed
 from soliloquy.dataset.statistics import Statistics
 from soliloquy.dataset.view import columns
 from soliloquy.v1.conversation_pb2 import Conversation
@@ -60,10 +59,6 @@ def test_no_conversation_brings_markup(tmp_path: Path) -> None:
     tags = Tags(page_of(tmp_path, shards, recipe=HOSTILE, noise=HOSTILE, prompts_sha256={HOSTILE: HOSTILE})).found
     # The index, the script, and a block of either part.
     assert (tags["script"], tags["img"]) == (4, 0)
-
-
-def test_a_block_is_letters_and_digits() -> None:
-    assert re.fullmatch(r"[A-Za-z0-9+/]+=*", packed(columns(accepted_rows([hostile()]))))
 
 
 @pytest.mark.parametrize(
@@ -155,13 +150,7 @@ def test_a_dataset_that_holds_little_is_shown(tmp_path: Path, shards: list[tuple
     assert page_of(tmp_path, shards).endswith("</body>\n</html>\n")
 
 
-@pytest.mark.parametrize(
-    ("run", "said"),
-    [
-        ({"soliloquy": "0.1.0", "growing": "g", "recipe": "soliloquy", "seed": 1}, "The run is still going on"),
-        ({"soliloquy": "0.1.0"}, "The command is unknown"),
-    ],
-)
+@each_case
 def test_a_dataset_of_another_making_says_so(tmp_path: Path, run: dict[str, Any], said: str) -> None:
     folder = written(tmp_path, [("accepted/00000.parquet", accepted_rows([conversation()]))])
     manifest = json.loads((folder / "manifest.json").read_text("utf-8"))

@@ -112,13 +112,6 @@ def test_every_word_whole_number_and_flag_of_a_recipes_labels_is_counted(
     assert {name: counted for name, counted in statistics.labels.items() if counted} == labels
 
 
-@pytest.mark.parametrize(("recipe", "response"), [("mathdial", "focus"), ("soliloquy", "8")])
-def test_responses_are_counted_with_the_evaluation_that_they_answer(recipe: str, response: str) -> None:
-    statistics = Statistics()
-    statistics.add(accepted_rows([labelled(conversation(), recipe)]))
-    assert statistics.responses == {("unclear", response): 1}
-
-
 def test_verdicts_are_counted_by_what_supports_them() -> None:
     made = conversation()
     made.turns[0].verification = made.turns[1].verification = Verification.VERIFICATION_PROGRAM

@@ -60,13 +60,6 @@ def test_the_student_goes_by_name_where_there_is_one_and_a_person_stays_a_person
     assert conversation_view(made)["persona"] == "a person"
 
 
-def test_the_tutor_goes_by_its_persona() -> None:
-    made = conversation()
-    assert conversation_view(made)["tutor_persona"] == "warm"
-    made.tutor_persona = ""
-    assert conversation_view(made)["tutor_persona"] == ""
-
-
 @pytest.mark.parametrize(
     ("recipe", "drawn", "labels"),
     [
@@ -94,11 +87,6 @@ def test_a_turn_has_what_was_drawn_and_labels_in_the_words_of_its_recipe(
 def test_a_conversation_has_the_texts_that_belong_to_all_of_it(recipe: str, title: str, text: str) -> None:
     view = conversation_view(labelled(conversation(), recipe))
     assert view["parts"] == [{"title": title, "text": text}]
-
-
-def test_a_turn_is_shown_alone() -> None:
-    made = conversation()
-    assert turn_view(made.turns[0], made.run.recipe) == conversation_view(made)["turns"][0]
 
 
 def test_a_conversation_that_never_began_has_no_turns() -> None:

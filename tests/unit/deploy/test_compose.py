@@ -5,6 +5,7 @@ import re
 import jsonschema
 import yaml
 
+from deploy.metrics_table import PAGE, page
 from soliloquy.runs.assignment import SERVICES
 from tests.compose.description import FILE, OTHERS, described, option, own
 from tests.compose.schema import schema
@@ -61,3 +62,8 @@ def test_what_is_mounted_is_in_the_checkout() -> None:
             assert source in described()["volumes"] or (FILE.parent / source).exists(), volume
     [profile] = [word for word in own()["executor"]["security_opt"] if word.startswith("seccomp=")]
     assert (FILE.parent / profile.removeprefix("seccomp=")).exists()
+
+
+def test_the_table_of_metrics_is_that_of_the_instruments() -> None:
+    """`make docs` writes this page."""
+    assert PAGE.read_text("utf-8") == page()

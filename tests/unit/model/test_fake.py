@@ -16,6 +16,7 @@ from soliloquy.v1.model_pb2 import GenerateRequest
 from soliloquy_services.model.fake.schema_values import CannotFollow, value_of
 from soliloquy_services.model.fake.server import FakeServer
 from soliloquy_services.model.fake.settings import FakeSettings, Fate
+from tests.cases import each_case
 from tests.unit.model.hosted import ENGINE, asking
 from tests.unit.scripted.driver import opening, played
 
@@ -73,16 +74,7 @@ def test_each_kind_of_schema_is_followed(schema: dict[str, object], fits: object
     assert all(fits(value_of(schema, Random(seed))) for seed in range(50))
 
 
-@pytest.mark.parametrize(
-    "schema",
-    [
-        {"type": "string", "pattern": "^zebra$"},
-        {"type": "tensor"},
-        {"$ref": "#/$defs/b"},
-        {"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/a"}}},
-    ],
-    ids=str,
-)
+@each_case
 def test_a_schema_that_cannot_be_followed_is_refused(schema: dict[str, object]) -> None:
     with pytest.raises(CannotFollow):
         value_of(schema, Random(1))

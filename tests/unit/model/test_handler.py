@@ -9,20 +9,21 @@ from grpc import StatusCode
 
 from benchmarks.echo import Echo
 from soliloquy.runtime.model import ModelRefused
-from soliloquy.v1.model_pb2 import Adapter, Delta, GenerateRequest, LoadAdapterRequest, UnloadAdapterRequest
+from soliloquy.v1.model_pb2 import Adapter, Delta, Finish, GenerateRequest, LoadAdapterRequest, UnloadAdapterRequest
+from soliloquy_services.model.backend import ScriptedBackend, final_completion
+from soliloquy_services.model.engines import engine as errors
 from soliloquy_services.model.engines.engine import (
     EngineBusy,
     EngineFailed,
     EngineRefused,
-    InvalidRequest,
-    MissingWeights,
-    TooLong,
     UnknownAdapter,
-    WrongBase,
 )
+from soliloquy_services.model.engines.scripted import ScriptedEngine
 from soliloquy_services.model.errors import error_status
 from soliloquy_services.model.handler import MAX_ID_CHARACTERS, MAX_REQUEST_BYTES, MAX_SAMPLES, ModelHandler
+from tests.cases import each_case
 from tests.unit.model.answers import Held, Seeded, request
+from tests.unit.scripted.driver import opening
 
 
 async def refused(call: Awaitable[object]) -> tuple[StatusCode, str]:
@@ -210,23 +211,10 @@ async def test_an_adapter_must_have_a_name_of_its_own_and_a_path(adapter: Adapte
     assert (code, complaint in line) == (StatusCode.INVALID_ARGUMENT, True)
 
 
-@pytest.mark.parametrize(
-    ("error", "code", "http"),
-    [
-        (UnknownAdapter("said"), StatusCode.NOT_FOUND, 404),
-        (InvalidRequest("said"), StatusCode.INVALID_ARGUMENT, 400),
-        (TooLong("said"), StatusCode.INVALID_ARGUMENT, 400),
-        (ModelRefused("said"), StatusCode.INVALID_ARGUMENT, 400),
-        (MissingWeights("said"), StatusCode.FAILED_PRECONDITION, 409),
-        (WrongBase("said"), StatusCode.FAILED_PRECONDITION, 409),
-        (EngineBusy("said"), StatusCode.RESOURCE_EXHAUSTED, 429),
-        (EngineFailed("said"), StatusCode.UNAVAILABLE, 503),
-    ],
-    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
-)
-def test_every_refusal_has_a_code_and_keeps_its_line(error: Exception, code: StatusCode, http: int) -> None:
-    told, line = error_status(error)
-    assert (told.code, told.http, line) == (code, http, "said")
+@each_case
+def test_every_refusal_has_a_code_and_keeps_its_line(error: str, code: str, http: int) -> None:
+    told, line = error_status(getattr(errors, error, ModelRefused)("said"))
+    assert (told.code, told.http, line) == (StatusCode[code], http, "said")
 
 
 def test_what_breaks_in_the_service_is_logged_there_and_not_told(caplog: pytest.LogCaptureFixture) -> None:
@@ -234,3 +222,40 @@ def test_what_breaks_in_the_service_is_logged_there_and_not_told(caplog: pytest.
     assert (told.code, told.http) == (StatusCode.INTERNAL, 500)
     assert line == "internal error: see the log of the model service"
     assert "a secret of the service" in caplog.text
+
+
+ASKED = opening()
+
+
+@pytest.fixture
+def answering() -> ScriptedBackend:
+    return ScriptedBackend(ScriptedEngine())
+
+
+async def test_an_answer_is_streamed_and_whole_at_its_end(answering: ScriptedBackend) -> None:
+    deltas = [delta async for delta in answering.stream(ASKED)]
+    completion = deltas[-1].completion
+    assert "".join(delta.text for delta in deltas) == completion.text != ""
+    assert (completion.engine, completion.finish) == ("scripted", Finish.FINISH_STOP)
+    assert await final_completion(answering.stream(ASKED)) == completion
+
+
+async def test_it_has_no_adapters_and_says_so(answering: ScriptedBackend) -> None:
+    tuned = GenerateRequest()
+    tuned.CopyFrom(ASKED)
+    tuned.adapter = "algebra"
+    with pytest.raises(UnknownAdapter, match="no adapter 'algebra': leave out the adapter"):
+        await final_completion(answering.stream(tuned))
+    with pytest.raises(UnknownAdapter):
+        await answering.load_adapter(Adapter(name="algebra", path="/adapters/algebra"))
+    with pytest.raises(UnknownAdapter):
+        await answering.unload_adapter("algebra")
+    assert answering.info().engine == "scripted"
+
+
+async def test_a_stream_that_breaks_off_has_no_answer() -> None:
+    async def breaking_off() -> AsyncGenerator[Delta, None]:
+        yield Delta(text="The acceleration is ")
+
+    with pytest.raises(EngineFailed, match="broke off before its end: try again"):
+        await final_completion(breaking_off())

@@ -22,6 +22,7 @@ from soliloquy.v1.model_pb2 import Adapter, Delta, Finish, GenerateRequest, Load
 from soliloquy_services.model.backend import ModelBackend, ScriptedBackend
 from soliloquy_services.model.engines.engine import EngineBusy, EngineFailed, TooLong
 from soliloquy_services.model.handler import MAX_REQUEST_BYTES, ModelHandler
+from tests.cases import each_case
 from tests.traces.collector import PATH, collecting
 from tests.traces.trees import trace_of
 from tests.unit.model.answers import Held, Seeded
@@ -248,24 +249,7 @@ async def test_several_choices_are_samples_of_seeds_in_a_row() -> None:
     assert answer["usage"] == {"prompt_tokens": 2, "completion_tokens": 6, "total_tokens": 8}
 
 
-@pytest.mark.parametrize(
-    ("asked", "complaint"),
-    [
-        ({"messages": []}, "messages: List should have at least 1 item"),
-        ({"messages": [{"role": "tool", "content": "x"}]}, "messages.0.role: "),
-        ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "messages.0.content"),
-        ({"temperature": -1}, "temperature: "),
-        ({"max_tokens": 0}, "max_tokens: "),
-        ({"response_format": {"type": "json_schema"}}, "requires response_format.json_schema"),
-        ({"n": 0}, "n: Input should be greater than or equal to 1"),
-        ({"n": 2, "stream": True}, "n is 2, which is not supported with stream"),
-        ({"logprobs": True, "stream": True}, "logprobs is true, which is not supported with stream"),
-        ({"logprobs": True, "top_logprobs": 21}, "top_logprobs: Input should be less than or equal to 20"),
-        ({"stop": 3}, "stop.str: "),
-        ({"tools": [{"type": "function"}]}, "tools is "),
-    ],
-    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
-)
+@each_case
 async def test_a_bad_request_is_named_by_its_place(asked: dict[str, Any], complaint: str) -> None:
     status, kind, message = await refused(Echo(), **asked)
     assert (status, kind) == (400, "invalid_request_error")

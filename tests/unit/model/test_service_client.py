@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 import grpc
 import pytest
 
-from soliloquy.runtime.model import ModelRefused
-from soliloquy.runtime.model.faults import EndpointRefuses, InvalidAnswer, Throttled, TimedOut, Unreachable
+from soliloquy.runtime.model import ModelRefused, faults
+from soliloquy.runtime.model.faults import EndpointRefuses, InvalidAnswer, Throttled, Unreachable
 from soliloquy.runtime.model.model_service_client import (
     MOST_ANSWER_CHARACTERS,
     STREAMS_A_CHANNEL,
@@ -20,6 +20,7 @@ from soliloquy.v1.model_pb2 import Adapter, Completion, Delta, GenerateRequest, 
 from soliloquy_services.model.backend import ScriptedBackend
 from soliloquy_services.model.engines.scripted import ScriptedEngine
 from soliloquy_services.model.in_process import serve_grpc
+from tests.cases import each_case
 from tests.unit.runtime.model.service import generating
 from tests.unit.runtime.model.streams import KeptStreams
 from tests.unit.scripted.driver import opening, played
@@ -128,29 +129,11 @@ async def test_a_request_arrives_as_it_was() -> None:
     assert servicer.requests == [request]
 
 
-@pytest.mark.parametrize(
-    ("code", "raised"),
-    [
-        (Code.UNAVAILABLE, Unreachable),
-        (Code.CANCELLED, Unreachable),
-        (Code.RESOURCE_EXHAUSTED, Throttled),
-        (Code.DEADLINE_EXCEEDED, TimedOut),
-        (Code.INTERNAL, InvalidAnswer),
-        (Code.UNKNOWN, InvalidAnswer),
-        (Code.ABORTED, InvalidAnswer),
-        (Code.UNAUTHENTICATED, EndpointRefuses),
-        (Code.PERMISSION_DENIED, EndpointRefuses),
-        (Code.NOT_FOUND, EndpointRefuses),
-        (Code.FAILED_PRECONDITION, EndpointRefuses),
-        (Code.UNIMPLEMENTED, EndpointRefuses),
-        (Code.INVALID_ARGUMENT, ModelRefused),
-        (Code.OUT_OF_RANGE, ModelRefused),
-    ],
-)
-async def test_each_code_is_what_it_means_for_the_call(code: Code, raised: type[Exception]) -> None:
-    servicer = Servicer(code)
+@each_case
+async def test_each_code_is_what_it_means_for_the_call(code: str, raised: str) -> None:
+    servicer = Servicer(grpc.StatusCode[code])
     async with line_to(servicer) as line:
-        with pytest.raises(raised, match=f"{code.name}: as told"):
+        with pytest.raises(getattr(faults, raised, ModelRefused), match=f"{code}: as told"):
             await line.ask(GenerateRequest(), 5.0)
     assert len(servicer.requests) == 1
 

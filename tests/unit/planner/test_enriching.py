@@ -14,6 +14,7 @@ from soliloquy.v1.events_pb2 import ConversationStarted, EnrichmentNeeded
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from soliloquy.v1.runs_pb2 import Run
 from soliloquy_services.planner.handler import Enrichments, enrich
+from tests.unit.answering import Answering
 from tests.unit.recipes.conversations import problem
 
 RECIPE = find("soliloquy")
@@ -24,20 +25,6 @@ GOOD = json.dumps(
     }
 )
 CALCULATED = GOOD.replace("Find the work by W = F s", "Find the work, W = 3600 × 50")
-
-
-class Answering:
-    """A model that gives its answers in order and then repeats the last; it yields to other tasks before each."""
-
-    def __init__(self, *answers: str) -> None:
-        self._answers = list(answers)
-        self.requests: list[GenerateRequest] = []
-
-    async def generate(self, request: GenerateRequest) -> Completion:
-        self.requests.append(request)
-        answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
-        await asyncio.sleep(0)
-        return Completion(text=answer, model="answering")
 
 
 def needed(number: int = 0, asked: Problem | None = None) -> EnrichmentNeeded:

@@ -22,7 +22,8 @@ from soliloquy.v1.runs_pb2 import Run
 from soliloquy.v1.sandbox_pb2 import Execution, Status
 from soliloquy_services.codegen.handler import ProgramCache, write_programs
 from soliloquy_services.planner.handler import Enrichments, enrich
-from tests.unit.planner.test_enriching import GOOD, Answering
+from tests.unit.answering import Answering
+from tests.unit.planner.test_enriching import GOOD
 from tests.unit.recipes.conversations import problem
 
 PROGRAM = json.dumps({"Python": {"Python Code": "```python\nn = 1500 * 2.4 * 50\n```", "Result Variable": "n"}})

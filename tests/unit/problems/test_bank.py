@@ -12,6 +12,10 @@ from soliloquy.problems.bank.family_file import BadFamily
 from soliloquy.problems.files.problem_from_row import problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow, problem_line
 from soliloquy.v1 import conversation_pb2 as pb
+from soliloquy.v1.conversation_pb2 import STEP_KIND_CONCEPT, Ending
+from soliloquy.v1.events_pb2 import ConversationStarted
+from soliloquy_services.model.engines.scripted import ScriptedEngine
+from tests.unit.scripted.growing import begun, finished
 
 BANK = load_bank("physics")
 
@@ -162,3 +166,18 @@ def _family(name: str) -> str:
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, "utf-8")
+
+
+ENGINE = ScriptedEngine()
+IN_WORDS = [
+    name for name in BANK.names if all(step.outline.kind == STEP_KIND_CONCEPT for step in BANK.family(name).steps)
+]
+
+
+@pytest.mark.parametrize("name", IN_WORDS)
+async def test_it_is_solved_without_a_calculation(name: str) -> None:
+    conversation = begun(0, seed=7)
+    conversation.problem.CopyFrom(BANK.family(name).problem(12345))
+    ended = await finished(ConversationStarted(conversation=conversation), engine=ENGINE)
+    assert ended.ending == Ending.ENDING_SOLVED
+    assert not any(turn.HasField("calculation") for turn in ended.turns)

@@ -16,6 +16,7 @@ from soliloquy.problems.files.reading.lines import LONGEST_LINE
 from soliloquy.problems.files.reading.rows import UnreadableSource
 from soliloquy.problems.files.source_format import format_names
 from soliloquy.runtime.failure import Failure
+from tests.cases import each_case
 from tests.unit.problems.imports import Outcome, as_csv, as_parquet, imported, jsonl, saved_split
 
 GOOD = {"question": "What is 2 + 3?", "solution": "2 + 3 = 5"}
@@ -23,38 +24,24 @@ BAD = {"question": "What is 4 + 5?", "solution": "Add."}
 LAST = {"question": "What is 4 + 3?", "solution": "4 + 3 = 7"}
 
 
+LONG = {"LONGEST": "y" * LONGEST_LINE, "LONG": "y" * 20_001, "DIGITS": "9" * 5000, "DEEP": "[" * 5000}
+
+
+def as_bytes(text: str) -> bytes:
+    """Returns a byte for each character, and a long text for a word of `LONG`."""
+    for word, long in LONG.items():
+        text = text.replace(word, long)
+    return text.encode("latin-1")
+
+
 def between(line: bytes) -> bytes:
     return json.dumps(GOOD).encode() + b"\n" + line + b"\n" + json.dumps(LAST).encode() + b"\n"
 
 
-@pytest.mark.parametrize(
-    ("line", "complaint"),
-    [
-        (b"{", "text: not JSON"),
-        (b"[1, 2]", "text: expected a JSON object"),
-        (b'{"question": "Why?"}', "solution: no column 'solution'; there are: 'question'"),
-        (b'{"question": "Why?", "solution": null}', "solution: is empty"),
-        (b'{"question": " ", "solution": "So."}', "question: is empty"),
-        (b'{"question": 7, "solution": "So."}', "question: 7 is not a text"),
-        (b'{"question": "Caf\xe9?", "solution": "So."}', "text: holds the byte 0xE9, which is not UTF-8"),
-        (b'{"question": "W\x00hy?", "solution": "So."}', "text: holds a NUL character"),
-        (b'{"question": "W\\u0000hy?", "solution": "So."}', "question: holds a NUL character"),
-        (b'{"question": "W\\ud800hy?", "solution": "So."}', "text: not JSON"),
-        (b'{"question": "Why?", "solution": "So.", "answer": NaN}', "answer.value: is not a finite number"),
-        (b'{"question": "Why?", "solution": "So.", "answer": -Infinity}', "answer.value: is not a finite number"),
-        (b'{"question": "Why?", "solution": "So.", "answer": "nan"}', "answer.value: is not a finite number"),
-        (b'{"question": "Why?", "solution": "So.", "answer": {"value": NaN}}', "answer.value: is not a finite number"),
-        (b'{"question": "Why?", "solution": "So.", "answer": 1e300}', "answer.value: 1e+300 is beyond the range"),
-        (b'{"question": "Why?", "solution": "So.", "answer": "1e999"}', "answer.value: is not a finite number"),
-        (b'{"question": "Why?", "solution": "So.", "answer": ' + b"9" * 5000 + b"}", "text: not JSON"),
-        (b'{"question": "' + b"y" * 20_001 + b'?", "solution": "So."}', "question: has more than 20,000 characters"),
-        (b'{"question": "' + b"y" * LONGEST_LINE + b'?", "solution": "So."}', "text: is longer than 1,048,576"),
-        (b"[" * 5000, "text: not JSON"),
-    ],
-)
-def test_a_broken_line_is_named_and_costs_no_other(tmp_path: Path, line: bytes, complaint: str) -> None:
+@each_case
+def test_a_broken_line_is_named_and_costs_no_other(tmp_path: Path, line: str, complaint: str) -> None:
     source = tmp_path / "a.jsonl"
-    source.write_bytes(between(line))
+    source.write_bytes(between(as_bytes(line)))
     outcome = imported(source, "jsonl")
     assert [row["question"] for row in outcome.rows] == [GOOD["question"], LAST["question"]]
     [said] = outcome.complaints
@@ -66,24 +53,10 @@ def test_a_broken_line_is_named_and_costs_no_other(tmp_path: Path, line: bytes, 
         imported(source, "jsonl", strict=True)
 
 
-@pytest.mark.parametrize(
-    ("record", "complaint"),
-    [
-        (b"one", "text: 1 cells, but there are 2 columns"),
-        (b"one,two,three", "text: 3 cells, but there are 2 columns"),
-        (b'Why?,"It is', "text: not CSV: "),
-        (b'"Why?"x,So.', "text: not CSV: "),
-        (b"Why?\rWhy?,So.", "text: not CSV: a carriage return stands in a cell without quotes: put"),
-        (b"Caf\xe9?,So.", "text: holds the byte 0xE9"),
-        (b'"Caf\n\xe9?",So.', "text: holds the byte 0xE9"),
-        (b"Why?,S\x00o.", "text: holds a NUL character"),
-        (b"Why?,", "solution: is empty"),
-        (b"Why?," + b"y" * LONGEST_LINE, "text: is longer than 1,048,576"),
-    ],
-)
-def test_a_broken_record_is_named_and_costs_no_other(tmp_path: Path, record: bytes, complaint: str) -> None:
+@each_case
+def test_a_broken_record_is_named_and_costs_no_other(tmp_path: Path, record: str, complaint: str) -> None:
     source = tmp_path / "a.csv"
-    source.write_bytes(b'question,solution\n"2 + 3?","5,\nor so"\n' + record + b'\n4 + 3?,"7"\n')
+    source.write_bytes(b'question,solution\n"2 + 3?","5,\nor so"\n' + as_bytes(record) + b'\n4 + 3?,"7"\n')
     outcome = imported(source, "csv")
     assert [row["question"] for row in outcome.rows] == ["2 + 3?", "4 + 3?"]
     assert outcome.complaints[0].startswith(f"a.csv:4: {complaint}")
@@ -108,14 +81,7 @@ def imported_from(container: str, folder: Path, rows: list[dict[str, Any]]) -> O
 
 
 @pytest.mark.parametrize("container", CONTAINERS)
-@pytest.mark.parametrize(
-    ("answer", "complaint"),
-    [
-        (float("nan"), "answer.value: is not a finite number"),
-        (float("-inf"), "answer.value: is not a finite number"),
-        (1e300, "answer.value: 1e+300 is beyond the range of 1e-100 to 1e+100"),
-    ],
-)
+@each_case
 def test_a_number_that_cannot_be_used_is_named_whatever_it_comes_in(
     tmp_path: Path, container: str, answer: float, complaint: str
 ) -> None:
@@ -126,15 +92,7 @@ def test_a_number_that_cannot_be_used_is_named_whatever_it_comes_in(
     assert [row["question"] for row in outcome.rows] == [GOOD["question"], LAST["question"]]
 
 
-@pytest.mark.parametrize(
-    ("container", "complaint"),
-    [
-        ("jsonl", "none of 0 rows can be used"),
-        ("array", "none of 0 rows can be used"),
-        ("parquet", "no column 'question'; there are: none; --columns says which is which"),
-        ("datasets", "no column 'question'; there are: none; --columns says which is which"),
-    ],
-)
+@each_case
 def test_a_source_without_rows_is_one_line(tmp_path: Path, container: str, complaint: str) -> None:
     with pytest.raises((NothingUsable, UnreadableSource)) as caught:
         imported_from(container, tmp_path, [])
@@ -223,32 +181,12 @@ def _physics(row: dict[str, str]) -> dict[str, str]:
     return {"Question": row["question"], "Original Solution": row["solution"]}
 
 
-@pytest.mark.parametrize(
-    ("as_format", "name", "content", "complaint"),
-    [
-        ("csv", "a.csv", b"", "is empty"),
-        ("csv", "a.csv", b"\n \n", "is empty"),
-        ("csv", "a.csv", b"sep=;\n", "is empty"),
-        ("csv", "a.csv", b"question,answer\n1,2\n", "no column 'solution'; there are: 'question', 'answer'"),
-        ("csv", "a.csv", b"question,solution,question\n", "duplicate column 'question'"),
-        ("csv", "a.csv", b"question,sol\xe4\n", "the names of the columns: holds the byte 0xE4"),
-        ("jsonl", "a.jsonl", b"\xff\xfe\0\0a\0\0\0", "is UTF-32: save it as UTF-8"),
-        ("jsonl", "missing.jsonl", None, "no such file or folder"),
-        ("parquet", "a.parquet", b"PAR1 this is none", "not readable as Parquet"),
-        ("parquet", "a.parquet", b"", "not readable as Parquet"),
-        ("datasets", "a.arrow", b"", "is a file: name the folder that `datasets` saved"),
-        ("physics", "a.doc", b"", "unknown suffix '.doc'"),
-        ("physics", "a.xlsx", b"PK", "is a spreadsheet: save it as CSV UTF-8"),
-        (None, "missing.xlsx", None, "no such file or folder"),
-        (None, "a.ods", b"PK", "is a spreadsheet: save it as CSV UTF-8"),
-        (None, "a.doc", b"", "unknown suffix '.doc': add --as, one of bigmath, "),
-    ],
-)
+@each_case
 def test_a_source_that_cannot_be_read_is_one_line(
-    tmp_path: Path, as_format: str | None, name: str, content: bytes | None, complaint: str
+    tmp_path: Path, as_format: str | None, name: str, content: str | None, complaint: str
 ) -> None:
     if content is not None:
-        (tmp_path / name).write_bytes(content)
+        (tmp_path / name).write_bytes(as_bytes(content))
     with pytest.raises(UnreadableSource) as caught:
         imported(tmp_path / name, as_format)
     assert complaint in str(caught.value)

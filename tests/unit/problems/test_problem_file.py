@@ -18,6 +18,7 @@ from soliloquy.problems.sources import problem_source
 from soliloquy.runtime.failure import Failure
 from soliloquy.truth.units import unit as known_unit
 from soliloquy.v1 import conversation_pb2 as pb
+from tests.cases import each_case
 
 # Its numbers stand in no text, so a solution may use any.
 FIGURE = "What is the area of the figure, how fast and how warm is it?"
@@ -67,13 +68,7 @@ def test_an_answer_may_be_written_as_people_write_it(tmp_path: Path, answer: obj
     assert (read.value, read.unit) == (500, "N")
 
 
-@pytest.mark.parametrize(
-    "solution",
-    [
-        "Step 1) Use E = m v^2 / 2. Step 2) E = 70 * 6^2 / 2 = 1260 J",
-        "1. Use E = m v^2 / 2. 2. E = 70 * 6^2 / 2 = 1260 J",
-    ],
-)
+@each_case
 def test_a_number_of_a_formula_begins_no_step(tmp_path: Path, solution: str) -> None:
     law, energy = read_one(tmp_path, question=FIGURE, solution=solution).steps
     assert (law.explanation, law.HasField("result")) == ("Use E = m v^2 / 2.", False)
@@ -109,20 +104,7 @@ def test_a_check_finds_the_faults_of_all_lines(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("solution", "expression", "value", "unit"),
-    [
-        ("So T = 20 − 5 = 15 °C", "20 - 5", 15, "°C"),
-        ("E = ½ · 2 kg · (3 m/s)² = 9 J", "0.5 * 2 * 3 ** 2", 9, "J"),
-        ("v = √(2 · 9.81 · 20) ≈ 19.8 m/s.", "math.sqrt(2 * 9.81 * 20)", 19.8, "m/s"),
-        ("The area is 3^2 * pi = 28.27 cm^2", "3 ** 2 * math.pi", 28.27, "cm²"),
-        ("c = 4190 J/(kg·K) × 2 kg = 8380 J/K", "4190 * 2", 8380, "J/K"),
-        ("There are 1,200 / 4 = 300 apples.", "1200 / 4", 300, "apples"),
-        ("She buys 3 x 4 = 12 and goes home", "3 * 4", 12, ""),
-        ("x = -5 + 3 = -2 m", "-5 + 3", -2, "m"),
-        ("The 2nd law gives a speed of 20 m/s", "", 20, "m/s"),
-    ],
-)
+@each_case
 def test_a_sentence_with_arithmetic_becomes_a_step(
     tmp_path: Path, solution: str, expression: str, value: float, unit: str
 ) -> None:
@@ -130,17 +112,7 @@ def test_a_sentence_with_arithmetic_becomes_a_step(
     assert (step.expression, step.result.value, step.result.unit) == (expression, value, unit)
 
 
-@pytest.mark.parametrize(
-    ("solution", "reason"),
-    [
-        ("The area is 7 * 5 = 36 m^2.", "solution: '7 * 5 = 36 m^2' is false: it is 35 m^2"),
-        ("A = 3 m × 4 m = 12 m", "solution: '3 m × 4 m = 12 m' is false: its unit is not m"),
-        ("A = 3 m × 4 m = 13 m", "solution: '3 m × 4 m = 13 m' is false: it is 12, and its unit is not m"),
-        ("It needs 2 kg × 3 m/s² = 6 W.", "solution: '2 kg × 3 m/s² = 6 W' is false: its unit is not W"),
-        ("First 2 * 3 = 6.\nThen 240/3 = 90.", "solution: line 2: '240/3 = 90' is false: it is 80"),
-        ("It walks 3.6 km / 2 h = 1.8 m/s.", "solution: '3.6 km / 2 h = 1.8 m/s' is false: it is 0.5 m/s"),
-    ],
-)
+@each_case
 def test_a_solution_with_a_false_calculation_is_refused_with_the_line_and_both_numbers(
     tmp_path: Path, solution: str, reason: str
 ) -> None:
@@ -148,17 +120,7 @@ def test_a_solution_with_a_false_calculation_is_refused_with_the_line_and_both_n
         read_one(tmp_path, solution=solution)
 
 
-@pytest.mark.parametrize(
-    ("solution", "count"),
-    [
-        ("First add: 1 + 2 = 3.\nThen 3 * 2 = 6.", 2),
-        ("Add 1 + 2 = 3. Then double it. It is 6.", 3),
-        ("Each takes 300 / 4 = 75 g. 90 take 75 * 90 = 6750 g.", 2),
-        ("1. Add\n2. Go", 2),
-        ("It is 3) or 4) or so", 1),
-        ("Steps: 1) add 2) go", 2),
-    ],
-)
+@each_case
 def test_a_solution_is_cut_by_numbers_lines_or_sentences(tmp_path: Path, solution: str, count: int) -> None:
     assert len(read_one(tmp_path, question=FIGURE, solution=solution).steps) == count
 
@@ -245,69 +207,18 @@ def changed(**fields: Any) -> dict[str, Any]:
     return {**FORCE, "steps": [{**STEP, **fields}]}
 
 
-@pytest.mark.parametrize(
-    ("row", "complaint"),
-    [
-        ("{", ':1: text: not JSON: a name in "double quotes" is missing (character 2)'),
-        ('{"question": "Why?" "solution": "So."}', "not JSON: a comma or a closing bracket is missing (character 21)"),
-        ('{"question": "Why?", "solution": So.}', "not JSON: a value is missing or not in quotes (character 34)"),
-        ('{"question": "Why?", "question": "How?"}', ":1: text: 'question' is there twice: remove one"),
-        ("5", ':1: text: 5 is not an object, such as {"question": "..", "solution": ".."}'),
-        ("[]", "problems.jsonl is not JSONL: convert it with soliloquy problems import "),
-        ({"solution": "x"}, ":1: question: is missing"),
-        ({**FORCE, "question": "  "}, ":1: question:"),
-        ({**FORCE, "solution": 5}, ':1: solution: 5 is not a text: write it in "double quotes"'),
-        ({**FORCE, "answers": 5}, ":1: answers: is not a field of a problem file: did you mean answer?"),
-        ({**FORCE, "vqzx": 5}, ":1: vqzx: is not a field of a problem file; put it under extra, or remove it"),
-        ({**FORCE, "tolerance": 0.5}, ":1: tolerance: 0.5 is too large: use at most 0.03"),
-        ({**FORCE, "answer": 5}, ":1: answer: is 5, but the last step that yields a number gives 500 N"),
-        (
-            {**FORCE, "answer": "much"},
-            ':1: answer: "much" is not a number with its unit, such as 2.5, "2.5 m" or {"value": 2.5, "unit": "m"}',
-        ),
-        ({**FORCE, "answer": True}, ":1: answer: true is not a number with its unit"),
-        ({**FORCE, "answer": {"value": "5"}}, ':1: answer.value: "5" is not a number: remove the quotes'),
-        ({**FORCE, "answer": {"value": float("nan")}}, ":1: answer.value:"),
-        ({**FORCE, "answer": {"value": float("inf")}}, ":1: answer.value:"),
-        ({**FORCE, "answer": {"value": 10**400}}, ":1: answer.value:"),
-        ({**FORCE, "steps": []}, ":1: steps: is an empty list: leave the field out"),
-        (changed(expression="m *"), ":1: steps.0.expression: 'm *' is not a Python expression"),
-        (changed(expression="open(m)"), ":1: steps.0.expression:"),
-        (changed(expression="m / 0"), ":1: steps.0.expression:"),
-        (changed(expression="m * g"), ":1: steps.0.expression: g is neither"),
-        (changed(result=None), ":1: steps.0.result: is required"),
-        (changed(expression=""), ":1: steps.0.result.value: is required"),
-        (changed(result={"symbol": "F", "value": 7}), ":1: steps.0.result.value: is 7, but m * 10 gives 500"),
-        (changed(kind="guess"), ":1: steps.0.kind:"),
-        (changed(slips=[{"working": "F = 5"}]), ":1: steps.0.slips.0.value: is required"),
-        (
-            changed(slips=[{"working": "F = 500", "value": 500.1}]),
-            ":1: steps.0.slips.0.value: is 500.1, which is right",
-        ),
-        (changed(slips=[{"working": "F = 5", "value": 5, "strategy": "luck"}]), ":1: steps.0.slips.0.strategy:"),
-        ({**FORCE, "extra": ["x"]}, ":1: extra:"),
-        (changed(inputs=[{**MASS, "symbol": "lambda"}]), ":1: steps.0.inputs.0.symbol:"),
-        ({**changed(), "answer": {"value": 7}}, ":1: answer: is 7, but"),
-        (
-            {**changed(), "answer": {"value": 500, "unit": "J"}},
-            ":1: answer.unit: is J, but the solution gives 500 in another unit",
-        ),
-    ],
-)
-def test_a_mistake_is_reported_in_one_line_with_its_place(tmp_path: Path, row: Any, complaint: str) -> None:
+@each_case
+def test_a_mistake_is_reported_in_one_line_with_its_place(
+    tmp_path: Path, line: str | None, fields: str | None, step: str | None, complaint: str
+) -> None:
+    row = FORCE | json.loads(fields or "{}") | ({"steps": [STEP | json.loads(step)]} if step else {})
     with pytest.raises(UnreadableSource) as caught:
-        read_problems(file_of(tmp_path, row))
+        read_problems(file_of(tmp_path, line or row))
     assert complaint in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("name", "told"),
-    [
-        ("my own.csv", "import '{folder}/my own.csv' --as csv --out '{folder}/my own.jsonl'"),
-        ("own.md", 'own.md is not JSONL: write each problem as a line {"question": "..", "solution": ".."}'),
-    ],
-)
+@each_case
 def test_a_file_of_another_format_is_one_fault_with_what_to_do(tmp_path: Path, name: str, told: str) -> None:
     path = tmp_path / name
     path.write_text("# Mine\n\nquestion,solution\n", "utf-8")

@@ -10,6 +10,7 @@ import pytest
 from soliloquy.problems.files.reading.rows import UnreadableSource
 from soliloquy.problems.sifting.near_duplicates import DedupeCounts, banding, dedupe, repeats, shingles
 from soliloquy.problems.sifting.policy import DUPLICATES
+from tests.cases import each_case
 
 TROLLEY = (
     "A shopper in a market pushes a fully loaded trolley of 20 kg along the aisle with a horizontal force of 50 N. "
@@ -69,18 +70,7 @@ def test_numbers_make_a_problem_another_one(tmp_path: Path) -> None:
     assert sifted(tmp_path, TROLLEY, OTHER_NUMBER) == ["p0", "p1"]
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "alike"),
-    [
-        ("He pays 1,200 dollars.", "he pays 1200.0 DOLLARS!", True),
-        ("She has 3 dogs and 5 cats.", "She has 5 dogs and 3 cats.", False),
-        ("What is 7 - 2?", "What is 7 + 2?", False),
-        ("What is x^2 * 3?", "What is x^2 / 3?", False),
-        ("A high-speed train", "A high speed train", True),
-        ("?!", "?!", True),
-        ("?!", "!!", False),
-    ],
-)
+@each_case
 def test_writing_makes_no_difference_and_arithmetic_does(first: str, second: str, alike: bool) -> None:
     same = [shingles(text) for text in (first, second)]
     assert (same[0] == same[1]) is alike

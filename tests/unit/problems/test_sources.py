@@ -4,8 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from soliloquy.problems.bank.bank import load_bank
 from soliloquy.problems.files.problem_file import ProblemFile, read_problems
 from soliloquy.problems.sources import problem_source
+from soliloquy.recipes.mathdial.labels_pb2 import Confusion
+from soliloquy.recipes.mathdial.mutation import mutated
+from soliloquy.recipes.mathdial.worked_solutions import work_through
+from soliloquy.recipes.quantity_names import result_name
 from soliloquy.runtime.failure import Failure
 from tests.unit.problems.test_problem_file import FORCE, file_of
 
@@ -40,3 +45,21 @@ def test_a_bank_is_found_by_its_name_and_gives_a_run_its_own_problems() -> None:
 def test_an_unknown_source_names_the_banks() -> None:
     with pytest.raises(Failure, match=r"'chemistry' is neither a file nor a bank \(.*physics"):
         problem_source("chemistry")
+
+
+TOURS = load_bank("arithmetic").family("tours_in_a_day").problem(3)
+
+
+def test_a_result_is_told_from_the_given_quantity_that_it_was_converted_from() -> None:
+    converted, counted = TOURS.steps[0], TOURS.steps[-1]
+    assert result_name(converted, TOURS) == f"{converted.inputs[0].name} in {converted.result.unit}"
+    assert result_name(counted, TOURS) == counted.result.name
+
+
+def test_lines_on_paper_and_reasons_name_it_with_its_unit() -> None:
+    name = result_name(TOURS.steps[0], TOURS)
+    assert any(f"{TOURS.steps[0].inputs[0].name} in hours" in slip.because for slip in TOURS.steps[0].slips)
+    assert work_through(TOURS)[0].name == name
+    confusion = mutated(TOURS, Confusion())
+    assert confusion is not None
+    assert name in confusion.solution

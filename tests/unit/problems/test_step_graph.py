@@ -2,9 +2,14 @@
 
 import pytest
 
+from soliloquy.problems.files.prose_solution import steps_from_prose
+from soliloquy.problems.mistakes.causes import departure
 from soliloquy.problems.solving.quantity_names import unit_of_name
 from soliloquy.problems.solving.step_graph import steps_from_program, steps_from_script
 from soliloquy.programs.terms import CannotTrace
+from soliloquy.truth.expressions import parse_expression
+from soliloquy.truth.numbers import numbers_in_digits
+from tests.cases import each_case
 
 
 def expressions(*lines: str) -> list[str]:
@@ -15,22 +20,7 @@ def code(*lines: str) -> str:
     return "def solution():\n    " + "\n    ".join(lines)
 
 
-@pytest.mark.parametrize(
-    ("lines", "steps"),
-    [
-        (["return 2 * 3 + 4"], ["2 * 3", "x1 + 4"]),
-        (["a = 8", "b = a - 1 - 2", "return b / 5"], ["a - 1", "x1 - 2", "b / 5"]),
-        (["a = 6", "half = a / 2", "other = a + 1", "return other - half"], ["a / 2", "a + 1", "other - half"]),
-        (["a = 6", "unused = a * 7", "return a + 1"], ["a + 1"]),
-        (["n = 0", "for each in range(3):", "    n += 5", "return n"], ["3 * 5"]),
-        (["n = 4", "n = n * 2", "n = n + 1", "return n"], ["n * 2", "n_2 + 1"]),
-        (["import math", "return math.sqrt(9 * 4)"], ["9 * 4", "math.sqrt(x1)"]),
-        (["return int(12 / 4)"], ["12 / 4"]),
-        (["return 17 // 5"], [""]),
-        (["a = 17", "return -(-a // 5)"], ["a / 5", ""]),
-        (["return sum([1, 2, 3])"], ["1 + 2", "x1 + 3"]),
-    ],
-)
+@each_case
 def test_every_operation_is_a_step(lines: list[str], steps: list[str]) -> None:
     assert expressions(*lines) == steps
 
@@ -71,19 +61,24 @@ def test_a_program_of_more_than_arithmetic_keeps_its_comments() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("name", "unit"),
-    [
-        ("height_in_cm", "cm"),
-        ("total_minutes", "minutes"),
-        ("days", "days"),
-        ("eggs_per_day", ""),
-        ("minutes_in_an_hour", ""),
-        ("apples_in_two_days", ""),
-        ("eggs_first_day", ""),
-        ("foot_inches", ""),
-        ("total_m", ""),
-    ],
-)
+@each_case
 def test_a_name_says_its_unit_only_plainly(name: str, unit: str) -> None:
     assert unit_of_name(name) == unit
+
+
+@each_case
+def test_a_question_is_a_sentence_of_its_own_and_says_no_number(solution: str, questions: list[str]) -> None:
+    assert [step.ask for step in steps_from_prose(solution)] == questions
+    assert not any([*numbers_in_digits(question)] for question in questions)
+
+
+def test_every_number_of_a_long_solution_is_asked_for_in_other_words() -> None:
+    asked = [
+        step.ask for step in steps_from_prose("\n".join(f"{number} * 3 = {number * 3}" for number in range(2, 14)))
+    ]
+    assert len(asked) == len(set(asked)) == 12
+
+
+@each_case
+def test_brackets_roots_and_radians_are_blamed_only_where_they_are_to_blame(right: str, wrong: str, kind: str) -> None:
+    assert departure(parse_expression(right).tree, parse_expression(wrong).tree).kind == kind

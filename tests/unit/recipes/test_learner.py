@@ -57,19 +57,9 @@ def test_words_that_name_nothing_are_no_evidence(said: str) -> None:
     assert strength(said, SAME_SIZE, SHADOW) == 0
 
 
-@pytest.mark.parametrize(
-    ("said", "worth"),
-    [
-        ("Why did you add them?", POINTS),
-        ("Does anybody paint what has to be taken away?", POINTS),
-        ("Think of area = wall - window.", SAYS),
-        ("The window stays free, doesn't it? So leave it out.", SAYS),
-        ("You should not add them.", SAYS),
-        ("15 - 1.5, then?", SAYS),
-    ],
-)
-def test_words_about_the_wrong_line_are_evidence(said: str, worth: int) -> None:
-    assert strength(said, ADDED, PAINT) == worth
+@each_case
+def test_words_about_the_wrong_line_are_evidence(said: str, worth: str) -> None:
+    assert strength(said, ADDED, PAINT) == {"points": POINTS, "says": SAYS}[worth]
 
 
 @pytest.mark.parametrize(

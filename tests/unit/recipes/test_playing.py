@@ -20,7 +20,7 @@ from soliloquy.v1.events_pb2 import (
     StudentReplied,
     TutorReplied,
 )
-from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+from tests.unit.answering import Answering
 from tests.unit.recipes.conversations import conversation, sound_turns
 
 SOLILOQUY = find("soliloquy")
@@ -31,20 +31,8 @@ FAULTY, SOUND, UNUSABLE = " ".join(["180000 J"] * 100), "180000 J", ""
 TRIES = MENDING.tries.student
 
 
-class Student:
-    """Says these one after another, and the last from then on."""
-
-    def __init__(self, *said: str) -> None:
-        self.said = said
-        self.requests: list[GenerateRequest] = []
-
-    async def generate(self, request: GenerateRequest) -> Completion:
-        self.requests.append(request)
-        return Completion(text=self.said[min(len(self.requests), len(self.said)) - 1])
-
-
-async def played(*said: str, reserve: Reserve = NO_RESERVE) -> tuple[ConversationEvent, Student]:
-    student, event = Student(*said), TutorReplied(conversation=conversation(*sound_turns()[:2]))
+async def played(*said: str, reserve: Reserve = NO_RESERVE) -> tuple[ConversationEvent, Answering]:
+    student, event = Answering(*said), TutorReplied(conversation=conversation(*sound_turns()[:2]))
     event.conversation.ending = Ending.ENDING_UNSPECIFIED
     [outcome] = await play_by_rules(
         event, SOLILOQUY.student, role="student", model=student, recipe=SOLILOQUY, reserve=reserve
@@ -76,7 +64,7 @@ async def test_an_answer_that_breaks_a_rule_goes_back_with_what_was_said_and_why
 
 async def test_without_a_fault_a_role_is_asked_as_ever() -> None:
     outcome, by_rules = await played(SOUND, reserve=Reserve(best_of=3, fallback=True))
-    alone = Student(SOUND)
+    alone = Answering(SOUND)
     event = TutorReplied(conversation=conversation(*sound_turns()[:2]))
     event.conversation.ending = Ending.ENDING_UNSPECIFIED
     [as_ever] = await play(event, SOLILOQUY.student, role="student", model=alone)
@@ -105,7 +93,7 @@ async def test_a_decision_against_a_calculation_of_a_result_goes_back_and_stands
     against, of_it = '{"Use Python": "n"}', '{"Use Python": "y", "Description": "Work out the force."}'
     decide = decider(deciding, lambda _: False)
     for decisions, outcome in (([against, of_it], CalculationNeeded), ([against], ReplyNeeded)):
-        model = Student(*decisions)
+        model = Answering(*decisions)
         [decided] = await play_by_rules(
             StudentReplied(conversation=made), decide, role="tutor", model=model, recipe=SOLILOQUY
         )
@@ -140,7 +128,7 @@ async def test_what_no_try_mends_takes_the_turn_back_and_goes_on_with_another_dr
 
 async def test_a_conversation_whose_rewinds_are_used_up_ends_with_the_fault() -> None:
     event: ConversationEvent = TutorReplied(conversation=conversation(*sound_turns()[:2]))
-    student = Student(FAULTY)
+    student = Answering(FAULTY)
     while isinstance(event, TutorReplied):
         [event] = await play_by_rules(event, SOLILOQUY.student, role="student", model=student, recipe=SOLILOQUY)
     assert isinstance(event, ConversationFinished)
@@ -151,7 +139,7 @@ async def test_a_conversation_whose_rewinds_are_used_up_ends_with_the_fault() ->
 
 async def test_a_message_that_a_program_finds_unlike_its_draw_is_written_again_under_the_same_draw() -> None:
     made = sent_back()
-    student = Student(SOUND)
+    student = Answering(SOUND)
     [outcome] = await play_again(StudentRejected(conversation=made), model=student, recipe=SOLILOQUY)
     turn = outcome.conversation.turns[-1]
     assert isinstance(outcome, StudentReplied)
@@ -175,10 +163,6 @@ def sent_back() -> Conversation:
     record = turn.rejected.add(role="student", prompt="soliloquy/student", rule="drawn", text="12 J", because=because)
     record.calls.append(0)
     return made
-
-
-async def test_a_recipe_without_rules_for_turns_writes_one_version() -> None:
-    assert find("mathwell").rules is None
 
 
 def test_a_fault_of_the_reply_is_no_fault_of_the_turn_before_it() -> None:

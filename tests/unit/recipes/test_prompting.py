@@ -140,15 +140,6 @@ def edited_prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_an_edited_prompt_changes_its_fingerprint_and_what_is_sent(edited_prompts: Path) -> None:
-    before = Templates(edited_prompts, prompting.SLOTS).fingerprints({})
-    path = edited_prompts / "deciding.txt"
-    path.write_text(path.read_text("utf-8").replace("calculation needed", "computation wanted"), "utf-8")
-    after = prompting.TEMPLATES.fingerprints({})
-    assert {name for name, hash in after.items() if before[name] != hash} == {"deciding.txt"}
-    assert "computation wanted" in text(prompting.deciding(sound_conversation()))
-
-
 @each_case
 def test_a_prompt_that_cannot_be_filled_in_is_refused_by_name(edited_prompts: Path, added: str, reason: str) -> None:
     with (edited_prompts / "control.txt").open("a", encoding="utf-8") as file:

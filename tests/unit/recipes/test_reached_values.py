@@ -1,16 +1,29 @@
 """A program that compares nothing is compared by its numbers, and a tutor must not deny them."""
 
+from typing import Any
+
 from soliloquy.recipes.agreement import agrees, contradictions
+from soliloquy.recipes.given_values import check_given_values
 from soliloquy.recipes.soliloquy.rules import POLICY
+from soliloquy.recipes.uncalculated import check_uncalculated
+from soliloquy.recipes.verdicts import verdict
 from soliloquy.v1.conversation_pb2 import (
+    CLAIM_READER_SPEAKER,
     EVALUATION_CORRECT,
     EVALUATION_INCORRECT,
     EVALUATION_PARTIAL,
+    Calculation,
+    Claim,
+    CodeAttempt,
     Conversation,
+    Intent,
+    Problem,
+    StudentReply,
     Turn,
 )
-from soliloquy.v1.sandbox_pb2 import STATUS_OK, NamedValue, Value
+from soliloquy.v1.sandbox_pb2 import STATUS_OK, Execution, Items, NamedValue, Status, Value
 from tests.cases import each_case
+from tests.unit.scripted.growing import tagged
 
 AGREEING = POLICY["agreeing"]
 LETTERS = {"a": EVALUATION_INCORRECT, "b": EVALUATION_CORRECT, "c": EVALUATION_PARTIAL}
@@ -63,3 +76,62 @@ def test_values_that_were_only_printed_are_reported_too() -> None:
     assert list(contradictions(Conversation(), [turn], AGREEING)) == [
         (1, "reports '10 s', which the code did not come to")
     ]
+
+
+YES, NO = Value(boolean=True), Value(boolean=False)
+
+
+def _value(told: Any) -> Value:
+    return Value(items=Items(items=map(_value, told))) if isinstance(told, list) else tagged(told)
+
+
+@each_case
+def test_all_that_a_program_says_of_the_answer_must_be_right(values: dict[str, Any], right: bool | None) -> None:
+    named = [NamedValue(name=name, value=_value(told)) for name, told in values.items()]
+    assert verdict(Execution(status=Status.STATUS_OK, values=named)) is right
+
+
+def test_a_printed_verdict_counts_where_no_value_has_one() -> None:
+    assert verdict(Execution(status=Status.STATUS_OK, stdout="3.0\nTrue")) is True
+    assert verdict(Execution(status=Status.STATUS_OK, values=[NamedValue(name="ok", value=NO)], stdout="True")) is False
+    # It prints the value.
+    even = Execution(status=Status.STATUS_OK, values=[NamedValue(name="is_even", value=NO)], stdout="False")
+    assert verdict(even) is None
+
+
+def test_a_program_that_failed_has_no_verdict() -> None:
+    assert verdict(Execution(status=Status.STATUS_ERROR, values=[NamedValue(name="ok", value=YES)])) is None
+
+
+@each_case
+def test_a_value_that_nobody_gave_is_found(code: str, found: list[str]) -> None:
+    turn = Turn(
+        number=1,
+        student=StudentReply(text="I get 3500 N."),
+        calculation=Calculation(description="Calculate the force for m = 1200 kg.", attempts=[CodeAttempt(code=code)]),
+    )
+    problem = Problem(question="A car of 1200 kg gains 3 m/s each second. The track is 5 cm wide.")
+    made = Conversation(problem=problem, turns=[turn])
+    assert [evidence for _, evidence in check_given_values(made, made.turns)] == found
+
+
+PROBLEM = Problem(question="A cart of 12 kg speeds up at 3 m/s^2. What net force acts?")
+
+
+def uncalculated(*claims: Claim, **given: object) -> list[tuple[int, str]]:
+    said = StudentReply(
+        text="3² is 9, but I used 12 · 3 = 36 N.",
+        claims=claims,
+        claims_by=CLAIM_READER_SPEAKER,
+        intent=Intent.INTENT_OPENING if given.get("opens") else Intent.INTENT_RIGHT,
+    )
+    calculation = Calculation(description="the force") if given.get("calculates") else None
+    made = Conversation(problem=PROBLEM, turns=[Turn(number=2, student=said, calculation=calculation)])
+    return [*check_uncalculated(made, made.turns)]
+
+
+def test_a_claimed_result_without_a_calculation_is_found() -> None:
+    force = Claim(quantity="F", value=36, unit="N")
+    assert uncalculated(force) == [(2, "the student comes to '36 N'")]
+    assert uncalculated() == uncalculated(Claim(quantity="m", value=12, unit="kg")) == []
+    assert uncalculated(force, opens=True) == uncalculated(force, calculates=True) == []

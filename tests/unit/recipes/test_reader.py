@@ -1,7 +1,6 @@
 """What a message claims is read by a model where its speaker does not say so, and records say who read."""
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
@@ -21,22 +20,14 @@ from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from soliloquy.v1.runs_pb2 import Run
 from soliloquy_services.model.engines.scripted import ScriptedEngine
 from soliloquy_services.tutor.handler import decide
+from tests.unit.answering import Answering
 from tests.unit.recipes.conversations import conversation, problem
 
 READ = {name: find(name).reader for name in ("soliloquy", "mathdial", "scaffold")}
 
 
-class Reader:
-    """Gives these answers in turn, and the last one again and again."""
-
-    def __init__(self, *answers: object) -> None:
-        self._answers: Iterator[str] = iter([json.dumps({"Claims": claims}) for claims in answers])
-        self._last = json.dumps({"Claims": answers[-1]})
-        self.requests: list[GenerateRequest] = []
-
-    async def generate(self, request: GenerateRequest) -> Completion:
-        self.requests.append(GenerateRequest.FromString(request.SerializeToString()))
-        return Completion(text=next(self._answers, self._last), engine="openai")
+def reader(*claims: object) -> Answering:
+    return Answering(*(json.dumps({"Claims": one}) for one in claims))
 
 
 def claim(value: str, unit: str = "J", quantity: str = "W") -> dict[str, str]:
@@ -53,7 +44,7 @@ def said(text: str) -> Conversation:
 
 @pytest.mark.parametrize("recipe", READ)
 async def test_a_persons_message_is_read_and_the_record_says_by_whom(recipe: str) -> None:
-    model = Reader([claim("180000")])
+    model = reader([claim("180000")])
     made = await with_claims(said("I make it 180 kJ then"), READ[recipe], model)
     turn = made.turns[-1]
     assert [(one.quantity, one.value, one.unit) for one in turn.student.claims] == [("W", 180000, "J")]
@@ -67,14 +58,14 @@ async def test_a_persons_message_is_read_and_the_record_says_by_whom(recipe: str
 
 
 async def test_a_message_that_is_written_anew_is_another_request() -> None:
-    model = Reader([claim("180000")])
+    model = reader([claim("180000")])
     for text in ("I make it 180 kJ then", "So that is 180000 J"):
         await with_claims(said(text), READ["soliloquy"], model)
     assert len({request.id for request in model.requests}) == 2
 
 
 async def test_a_claim_that_the_message_does_not_make_is_asked_for_again_and_then_dropped() -> None:
-    model = Reader([claim("180000"), claim("3600", "N", "F")])
+    model = reader([claim("180000"), claim("3600", "N", "F")])
     made = await with_claims(said("I make it 180 kJ then"), READ["soliloquy"], model)
     assert len(model.requests) == MAX_ASKS
     assert "does not say 3600 N" in model.requests[1].messages[-1].text
@@ -82,14 +73,14 @@ async def test_a_claim_that_the_message_does_not_make_is_asked_for_again_and_the
 
 
 async def test_claims_that_all_had_to_be_dropped_leave_the_message_open() -> None:
-    made = await with_claims(said("I make it 180 kJ then"), READ["soliloquy"], Reader([claim("90000")]))
+    made = await with_claims(said("I make it 180 kJ then"), READ["soliloquy"], reader([claim("90000")]))
     assert made.turns[-1].student.claims_by == CLAIM_READER_UNSPECIFIED
     assert not made.turns[-1].student.claims
 
 
 @pytest.mark.parametrize(("answer", "by"), [(None, CLAIM_READER_UNSPECIFIED), ([], CLAIM_READER_MODEL)])
 async def test_a_message_may_claim_nothing_or_be_left_open(answer: object, by: int) -> None:
-    made = await with_claims(said("Is it 3 or 4?"), READ["soliloquy"], Reader(answer))
+    made = await with_claims(said("Is it 3 or 4?"), READ["soliloquy"], reader(answer))
     assert (made.turns[-1].student.claims_by, len(made.turns[-1].student.claims)) == (by, 0)
 
 
@@ -99,13 +90,13 @@ async def test_nobody_reads_what_a_speaker_says_itself_nor_what_answers_nobody()
     first = said("180 kJ?")
     del first.turns[0]
     for made in (stated, first):
-        model = Reader([])
+        model = reader([])
         assert await with_claims(made, READ["soliloquy"], model) == made
         assert not model.requests
 
 
 async def test_the_tutor_reads_before_it_decides_so_that_a_wrong_value_is_known_to_be_wrong() -> None:
-    class Tutor(Reader):
+    class Tutor(Answering):
         async def generate(self, request: GenerateRequest) -> Completion:
             if request.role == ROLE:
                 return await super().generate(request)
@@ -118,7 +109,7 @@ async def test_the_tutor_reads_before_it_decides_so_that_a_wrong_value_is_known_
     made.turns.add(number=2).student.text = "there is 36 of newtons, I mean times a hundred and a bit: 3000 N"
     rules = find("soliloquy").rules
     assert rules
-    [event] = await decide(StudentReplied(conversation=made), Tutor([claim("3000", "N", "F")]))
+    [event] = await decide(StudentReplied(conversation=made), Tutor(json.dumps({"Claims": [claim("3000", "N", "F")]})))
     known = rules.settled(event.conversation)
     assert known is not None
     assert known.right is False
@@ -127,7 +118,7 @@ async def test_the_tutor_reads_before_it_decides_so_that_a_wrong_value_is_known_
 async def test_a_recorded_dialogue_is_read_message_by_message_tutors_included() -> None:
     made = said("I make it 180 kJ then")
     made.turns[-1].tutor.text = "Right, 180 kJ."
-    read = await with_all_claims(made, READ["soliloquy"], Reader([], [claim("180000")]))
+    read = await with_all_claims(made, READ["soliloquy"], reader([], [claim("180000")]))
     assert [one.quantity for one in read.turns[1].tutor.claims] == ["W"]
     assert read.turns[1].tutor.claims_by == CLAIM_READER_MODEL
     assert [len(turn.calls) for turn in read.turns] == [1, 2]

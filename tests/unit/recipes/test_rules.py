@@ -6,9 +6,22 @@ from soliloquy.recipes.check_report import CheckedConversation
 from soliloquy.recipes.soliloquy.recipe import RECIPE
 from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_PROSE, Ending, Turn
 from soliloquy.v1.sandbox_pb2 import NamedValue, Status, Value
+from tests.cases import each_case
 from tests.unit.recipes.conversations import calculated, conversation, sound_conversation, sound_turns, turn
 
 FAILED = Status.STATUS_ERROR
+
+
+PROGRAMS = {
+    None: None,
+    "agrees": calculated(True),
+    "denies": calculated(False),
+    "fails": calculated(None, status=FAILED),
+}
+
+
+def second_turn(student: str, tutor: str, codes: str, step: int, program: str | None) -> Turn:
+    return turn(student, tutor.replace("WELL", "well " * 200), codes=codes, step=step, calculation=PROGRAMS[program])
 
 
 def with_second(bent: Turn) -> list[str]:
@@ -20,55 +33,21 @@ def test_a_sound_conversation_is_kept() -> None:
     assert RECIPE.faults(sound_conversation()) == []
 
 
-@pytest.mark.parametrize(
-    ("bent", "fault"),
-    [
-        (
-            turn("It is 3600 N.", "No. Try again.", codes="a1q", step=1, calculation=calculated(True)),
-            "contradiction: turn 2: evaluated 'a' against the code's verdict",
-        ),
-        (
-            turn("3 N", "Right! What work is done?", codes="b3r", step=1, calculation=calculated(False)),
-            "contradiction: turn 2: evaluated 'b' against the code's verdict",
-        ),
-        (
-            turn("A hint?", "Multiply: you get 3600 N.", codes="f8r", step=1),
-            "early answer: turn 2: gives '3600 N' of step 1",
-        ),
-        (
-            turn("A hint?", "In the end it is 180,000 J.", codes="f9r", step=1),
-            "early answer: turn 2: gives '180,000 J' of step 2",
-        ),
-        (
-            turn("Well.\nStudent: 3600 N", "Right!", codes="b3r", step=1),
-            "speaks for: turn 2: the student's message holds 'Student:'",
-        ),
-        (
-            turn("3600 N\nTutor: yes", "Right!", codes="b3r", step=1),
-            "speaks for: turn 2: the student's message holds 'Tutor:'",
-        ),
-        (turn("3600 N", "Right!", codes="b3r", step=2), "steps: turn 2: step 2 while step 1 was at hand"),
-        (turn("3600 N", "well " * 200, codes="b3r", step=1), "length: turn 2: the tutor uses 200 words"),
-    ],
-)
-def test_a_fault_is_named_with_its_turn_and_evidence(bent: Turn, fault: str) -> None:
-    assert fault in with_second(bent)
+@each_case
+def test_a_fault_is_named_with_its_turn_and_evidence(
+    student: str, tutor: str, codes: str, step: int, program: str | None, expected: str
+) -> None:
+    assert expected in with_second(second_turn(student, tutor, codes, step, program))
 
 
-@pytest.mark.parametrize(
-    ("bent", "mark"),
-    [
-        (
-            turn("3 N", "Right!", codes="b3r", step=1, calculation=calculated(None, status=FAILED)),
-            "blind: turn 2: evaluated 'b' although no program ran",
-        ),
-    ],
-)
-def test_a_reading_that_nobody_has_shown_right_rejects_no_conversation(bent: Turn, mark: str) -> None:
+@each_case
+def test_a_reading_that_nobody_has_shown_right_rejects_no_conversation(
+    student: str, tutor: str, codes: str, step: int, program: str | None, expected: str
+) -> None:
     first, _, last = sound_turns()
-    checked = RECIPE.check(conversation(first, bent, last))
-    assert mark in checked.marks
-    assert mark not in checked.faults
+    checked = RECIPE.check(conversation(first, second_turn(student, tutor, codes, step, program), last))
+    assert expected in checked.marks
+    assert expected not in checked.faults
 
 
 def on_read_plan(*turns: Turn) -> CheckedConversation:

@@ -19,10 +19,11 @@ from soliloquy.v1.conversation_pb2 import (
     Turn,
 )
 from soliloquy.v1.events_pb2 import CalculationNeeded, CodeWritten, ReplyNeeded
-from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, STATUS_OK, Execution
 from soliloquy_services.codegen.handler import write
 from soliloquy_services.composer.handler import reply
+from tests.cases import each_case
+from tests.unit.answering import Answering
 from tests.unit.recipes.conversations import calculated, conversation, sound_turns
 
 RECIPE = find("soliloquy")
@@ -33,16 +34,6 @@ PROGRAM = '{"Python": {"Python Code": "```python\\nresult = 1500 * 2.4\\n```", "
 
 def text(prompt: Prompt) -> str:
     return "\n".join(text for _, text in prompt.said)
-
-
-class Speaker:
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.requests: list[GenerateRequest] = []
-
-    async def generate(self, request: GenerateRequest) -> Completion:
-        self.requests.append(request)
-        return Completion(text=self.text)
 
 
 def claiming(value: float, *, correct: bool | None, settled: bool = True) -> Conversation:
@@ -62,14 +53,14 @@ def claiming(value: float, *, correct: bool | None, settled: bool = True) -> Con
     return made
 
 
-async def composed(made: Conversation, model: Speaker | None = None) -> ConversationEvent:
-    [event] = await reply(ReplyNeeded(conversation=made), model or Speaker("{}"), Judges())
+async def composed(made: Conversation, model: Answering | None = None) -> ConversationEvent:
+    [event] = await reply(ReplyNeeded(conversation=made), model or Answering("{}"), Judges())
     return event
 
 
 async def another_program(event: ConversationEvent, *, correct: bool | None) -> Conversation:
     assert isinstance(event, CalculationNeeded)
-    [written] = await write(event, Speaker(PROGRAM))
+    [written] = await write(event, Answering(PROGRAM))
     assert isinstance(written, CodeWritten)
     made = written.conversation
     made.turns[-1].calculation.attempts[-1].execution.CopyFrom(calculated(correct).attempts[0].execution)
@@ -88,7 +79,7 @@ async def test_a_program_against_a_settled_value_goes_back_with_both_numbers_and
         assert "3600" in why
         assert "W = 180000 J" in why
         made = await another_program(event, correct=correct)
-    model = Speaker("{}")
+    model = Answering("{}")
     told = (await composed(made, model)).conversation.turns[-1].calculation
     assert told.overruled
     assert told.settled_output == f"W = 180000 J\nstudent_is_right = {value == 180000}"
@@ -149,7 +140,7 @@ async def test_the_program_that_comes_to_what_the_solution_states_leads_its_majo
 async def test_without_a_majority_the_verdict_is_open_and_the_tutor_is_told_to_judge_nothing() -> None:
     made = await another_program(await composed(claiming(90000, correct=False, settled=False)), correct=True)
     made = await another_program(await composed(made), correct=None)
-    model = Speaker("{}")
+    model = Answering("{}")
     turn = (await composed(made, model)).conversation.turns[-1]
     assert (turn.calculation.overruled, turn.calculation.settled_output) == (True, "")
     assert "judge none" in model.requests[0].messages[-1].text
@@ -206,14 +197,7 @@ def test_a_reply_that_miscalculates_rejects_the_conversation() -> None:
     assert "'1500 * 120 = 18000 J', which does not come out" in fault
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "You wrote 1500 * 60 = 90000 J. Which distance was it?",
-        "So you took 1500 * 120 = 90000 J. Look at that again.",
-        "Would 1500 * 120 = 18000 J come out?",
-    ],
-)
+@each_case
 def test_a_wrong_sum_that_a_reply_takes_up_or_asks_about_is_not_its_own(text: str) -> None:
     assert judged(90000, EVALUATION_INCORRECT, text) == []
 

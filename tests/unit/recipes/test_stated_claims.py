@@ -11,6 +11,7 @@ from soliloquy.recipes.rules import settled_rules
 from soliloquy.recipes.scaffold.answers import Tutored
 from soliloquy.runtime.answers import PartlyUsable, Unreadable
 from soliloquy.v1.conversation_pb2 import CLAIM_READER_SPEAKER, CLAIM_READER_UNSPECIFIED, StudentReply, TutorReply
+from tests.cases import each_case
 from tests.unit.recipes.conversations import conversation, problem, sound_turns
 
 
@@ -22,20 +23,7 @@ def claim(value: object, unit: str = "", quantity: str = "W") -> dict[str, objec
     return {"Quantity": quantity, "Value": value, "Unit": unit}
 
 
-@pytest.mark.parametrize(
-    ("message", "stated"),
-    [
-        ("So the work is 180000 J.", claim("180000", "J")),
-        ("So the work is 180,000 J.", claim(180000, "J")),
-        ("That makes 180 kJ, right?", claim("180000", "J")),
-        ("One hundred and eighty kilojoules!", claim("180", "kJ")),
-        ("It is 3/4 of it.", claim("0.75", quantity="")),
-        ("It is three quarters.", claim("0.75", quantity="")),
-        ("W = 3600 * 50", claim("180000", "J")),
-        ("1.8 × 10^5 J", claim("1.8e5", "J")),
-        ("6 litres each minute stay in it.", claim("6", "litres per minute", quantity="")),
-    ],
-)
+@each_case
 def test_a_claim_that_the_message_makes_is_recorded(message: str, stated: dict[str, object]) -> None:
     spoken = read(message, stated)
     stated_with(problem())(spoken)
@@ -45,15 +33,7 @@ def test_a_claim_that_the_message_makes_is_recorded(message: str, stated: dict[s
     assert said.claims[0].quantity == stated["Quantity"]
 
 
-@pytest.mark.parametrize(
-    ("message", "stated", "why"),
-    [
-        ("So the work is 180000 J.", claim("90000", "J"), "does not say"),
-        ("So the work is 180000 J.", claim("180000", "km"), "does not say"),
-        ("I am stuck.", claim("5", "J"), "does not say"),
-        ("So the work is 180000 J.", claim("plenty", "J"), "holds no number"),
-    ],
-)
+@each_case
 def test_a_claim_that_the_message_does_not_make_goes_back_with_the_reason(
     message: str, stated: dict[str, object], why: str
 ) -> None:

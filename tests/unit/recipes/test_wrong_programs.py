@@ -6,9 +6,9 @@ from soliloquy.recipes.turn_faults import programs_sent_back
 from soliloquy.runtime.events import ConversationEvent
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Judge, RejectedTry
 from soliloquy.v1.events_pb2 import CalculationNeeded, CodeWritten, ReplyNeeded
-from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from soliloquy_services.codegen.handler import write
 from soliloquy_services.composer.handler import reply
+from tests.unit.answering import Answering
 from tests.unit.recipes.conversations import calculated, conversation, sound_turns
 
 RULES = find("soliloquy").rules
@@ -16,18 +16,6 @@ assert RULES
 TRIES = RULES.book.mending.tries.codegen
 PROGRAM = '{"Python": {"Python Code": "```python\\nresult = 1500 * 2.4\\n```", "Result Variable": "result"}}'
 RAW = PROGRAM.replace("*", "/")
-
-
-class Speaker:
-    """Gives one answer to every prompt."""
-
-    def __init__(self, text: str = PROGRAM) -> None:
-        self.text = text
-        self.requests: list[GenerateRequest] = []
-
-    async def generate(self, request: GenerateRequest) -> Completion:
-        self.requests.append(request)
-        return Completion(text=self.text)
 
 
 def calculated_turn(*, correct: bool, person: bool = False) -> Conversation:
@@ -43,7 +31,7 @@ def calculated_turn(*, correct: bool, person: bool = False) -> Conversation:
 
 
 async def replied(made: Conversation) -> ConversationEvent:
-    [event] = await reply(ReplyNeeded(conversation=made), Speaker("{}"), Judges())
+    [event] = await reply(ReplyNeeded(conversation=made), Answering("{}"), Judges())
     return event
 
 
@@ -60,7 +48,7 @@ async def test_a_program_that_finds_a_right_answer_wrong_goes_back_with_what_it_
 
 
 async def test_its_writer_reads_the_program_and_the_reason_and_the_next_one_stands() -> None:
-    event, model = await replied(calculated_turn(correct=False)), Speaker()
+    event, model = await replied(calculated_turn(correct=False)), Answering(PROGRAM)
     assert isinstance(event, CalculationNeeded)
     [written] = await write(event, model)
     assert isinstance(written, CodeWritten)
@@ -73,7 +61,7 @@ async def test_its_writer_reads_the_program_and_the_reason_and_the_next_one_stan
 async def test_a_program_that_stays_wrong_stands_after_its_tries() -> None:
     made, seeds = calculated_turn(correct=False), set()
     for number in range(TRIES):
-        event, model = await replied(made), Speaker()
+        event, model = await replied(made), Answering(PROGRAM)
         assert isinstance(event, CalculationNeeded), number
         [written] = await write(event, model)
         made = written.conversation

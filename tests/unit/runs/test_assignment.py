@@ -1,19 +1,31 @@
 """Services declare what the README says of them, and an assignment reaches its process unchanged."""
 
+import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 
-from soliloquy.runs.assembly import declared
+from deploy import sizing_table
+from soliloquy.cli.main import commands
+from soliloquy.dataset.storage import Storage
+from soliloquy.runs.assembly import assembled, declared
 from soliloquy.runs.assignment import SERVICES, Assignment
+from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.model import ModelSettings
-from soliloquy.runtime.handling import Service
+from soliloquy.runs.plan import Plan
+from soliloquy.runs.sizing import CONVERSATION, GPUS, OnGpu, Sizing
+from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.handling import MODEL_BOUND, Service
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.runtime.model.settings_file import shipped_models
 from soliloquy.runtime.topics import TOPIC_OF, TOPICS
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy_services.executor.settings import SandboxSettings
+from tests.cases import each_case
+from tests.unit.runs.test_plan import plan
 
 README = Path(__file__).parents[3] / "services" / "README.md"
 ROW = re.compile(r"^\| \[(\w+)\]\(\w+\) \| ([^|]*) \| ([^|]*) \|", re.MULTILINE)
@@ -64,3 +76,131 @@ def test_an_assignment_reaches_a_process_as_it_was() -> None:
     assert Assignment.from_json(line) == assignment
     on_the_log = Assignment(services=["student"], transport=Path("log.sqlite"), model=ModelSettings(problems=["a"]))
     assert Assignment.from_json(on_the_log.to_json()) == on_the_log
+
+
+async def test_every_conversation_of_a_run_may_wait_for_a_batch_at_once(tmp_path: Path) -> None:
+    for in_batches, at_once in ((0, MODEL_BOUND), (12, MODEL_BOUND), (5_000, 5_000)):
+        services = ("curriculum", "student", "planner")
+        assignment = Assignment(services=services, transport=tmp_path / "log.sqlite", in_batches=in_batches)
+        async with assembled(assignment) as assembly:
+            curriculum, *asking = (service.max_in_flight for service in assembly.services)
+        assert asking == [at_once, at_once]
+        assert curriculum < MODEL_BOUND
+
+
+def size(*words: str) -> Result:
+    return CliRunner().invoke(commands, ["size", *words])
+
+
+def test_the_guide_has_the_figures_of_the_file() -> None:
+    assert sizing_table.PAGE.read_text("utf-8") == sizing_table.page()
+
+
+@pytest.mark.parametrize("card", GPUS)
+def test_a_card_writes_as_fast_as_it_was_measured(card: str) -> None:
+    told = json.loads(size("--gpus", "1", "--conversations", "9", "--card", card, "--model", "8.07b", "--json").output)
+    assert told["output_tokens_a_second_and_gpu"] == GPUS[card]["output_rate"]
+
+
+def test_twice_the_cards_take_half_the_time_and_twice_the_model_doubles_it() -> None:
+    def hours(gpus: int, parameters: float) -> float:
+        return Sizing(conversations=10**7, gpus=gpus, on_gpu=OnGpu(card="h200", parameters=parameters)).hours
+
+    assert hours(128, 8) == pytest.approx(hours(64, 8) / 2)
+    assert hours(64, 16) == pytest.approx(hours(64, 8) * 2)
+
+
+def test_every_part_that_is_named_keeps_up_with_the_cards() -> None:
+    told = json.loads(size("--gpus", "64", "--conversations", "1e7", "--json").output)
+    needed = {part["name"]: part["needed"] for part in told["parts"]}
+    cores = needed["all services but model and sandbox"]
+    assert (cores - 1) * 37_000 < told["conversations_an_hour"] <= cores * 37_000
+    assert told["hours"] * told["conversations_an_hour"] == pytest.approx(10**7, rel=0.01)
+
+
+def test_kafka_holds_no_more_than_the_days_that_it_keeps() -> None:
+    short, long = (
+        Sizing(conversations=count, gpus=1, on_gpu=OnGpu(card="h200", parameters=8)) for count in (1000, 10**9)
+    )
+    assert short.kafka_gigabytes == pytest.approx(1000 * CONVERSATION["kafka_megabytes"] / 1000)
+    assert long.kafka_gigabytes == pytest.approx(7 * 24 * long.an_hour * CONVERSATION["kafka_megabytes"] / 1000)
+
+
+@each_case
+def test_a_number_that_is_none_is_refused(words: list[str], why: str) -> None:
+    refused = size(*words)
+    assert refused.exit_code == 2
+    assert why in refused.output
+
+
+PLAN = plan(shipped_models())
+OTHER = replace(PLAN, seed=PLAN.seed + 1)
+
+
+def _unreachable(made: Path) -> Failure:
+    made.touch()
+    return Failure("no broker")
+
+
+def folder(out: Path, run: Plan = PLAN, work: Path | None = None) -> RunFolder:
+    return RunFolder(Storage(out), run, work)
+
+
+def test_a_run_without_conversations_leaves_its_folder_to_a_run_with_other_options(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with folder(tmp_path) as first:
+        first.log.touch()
+        first.journal.touch()
+    with folder(tmp_path, OTHER) as second:
+        assert not second.log.exists()
+        assert json.loads((second.working / "run.json").read_text("utf-8"))["seed"] == OTHER.seed
+    told = f"{tmp_path} held another run without a conversation (seed {PLAN.seed}, not {OTHER.seed}): it is replaced"
+    assert caplog.messages == [told]
+
+
+def test_a_run_that_fails_before_it_begins_leaves_no_folder(tmp_path: Path) -> None:
+    out = tmp_path / "new" / "out"
+    first = folder(out)
+    with pytest.raises(Failure, match="no broker"), first:
+        raise _unreachable(first.journal)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_that_fails_later_can_be_resumed(tmp_path: Path) -> None:
+    first = folder(tmp_path / "out")
+    with pytest.raises(Failure, match="no broker"), first:
+        raise _unreachable(first.log)
+    assert first.log.exists()
+
+
+def test_a_folder_that_was_there_stays(tmp_path: Path) -> None:
+    with pytest.raises(Failure, match="no broker"), folder(tmp_path):
+        raise Failure("no broker")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_same_run_resumes_with_its_log(tmp_path: Path) -> None:
+    with folder(tmp_path) as first:
+        first.log.touch()
+    with folder(tmp_path) as second:
+        assert second.log.exists()
+
+
+def test_a_run_with_a_conversation_keeps_its_folder(tmp_path: Path) -> None:
+    with folder(tmp_path) as first:
+        first.journal.write_bytes(b"a conversation")
+    with pytest.raises(Failure, match="holds another run"), folder(tmp_path, OTHER):
+        pass
+    assert first.journal.read_bytes() == b"a conversation"
+
+
+@pytest.mark.parametrize("option", ["--out", "--work"])
+def test_folders_with_files_of_others_are_refused_and_left_alone(tmp_path: Path, option: str) -> None:
+    theirs = tmp_path / option / "thesis.txt"
+    theirs.parent.mkdir()
+    theirs.touch()
+    opened = folder(tmp_path / "--out", work=tmp_path / "--work")
+    with pytest.raises(Failure, match=f"holds thesis.txt: choose another {option}"), opened:
+        pass
+    assert [*tmp_path.rglob("*.*")] == [theirs]

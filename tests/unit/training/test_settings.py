@@ -8,6 +8,7 @@ import soliloquy_training
 from soliloquy.recipes.packages import folder, known_recipes
 from soliloquy.recipes.recipe import ReplyContext
 from soliloquy.runtime.failure import Failure
+from soliloquy_training.continuous.policy import SHIPPED, Policy, read_policy
 from soliloquy_training.settings import read_settings
 from tests.cases import each_case
 
@@ -33,43 +34,6 @@ def test_every_configuration_that_comes_along_is_one(file: Path) -> None:
     assert read_settings(file).sequence_length >= 1024
 
 
-def test_soliloquy_is_trained_as_the_paper_says() -> None:
-    settings = read_settings(CONFIGS["soliloquy"])
-    assert settings.lora.targets == ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
-    assert (settings.learning_rate, settings.epochs, settings.batch) == (1e-4, 25, 128)
-
-
-def test_higgs_is_tuned_as_its_authors_did_on_one_chat_a_conversation() -> None:
-    settings = read_settings(CONFIGS["higgs"])
-    assert (settings.lora.rank, settings.lora.alpha, settings.sequence_length, settings.clip) == (64, 16, 4096, 0.3)
-    assert (settings.layout, settings.manual) == ("dialogue", "outline")
-    ours = read_settings(CONFIGS["soliloquy"])
-    assert (settings.learning_rate, settings.epochs) == (ours.learning_rate, ours.epochs)
-
-
-def test_mathwell_is_trained_as_the_paper_says() -> None:
-    settings = read_settings(CONFIGS["mathwell"])
-    assert (settings.learning_rate, settings.max_steps, settings.warmup_share) == (1e-4, 4250, 0.03)
-    assert (settings.quantize, settings.layout) == ("4bit", "states")
-    second = read_settings(CONFIGS["mathwell-approved"])
-    assert second == settings.model_copy(update={"max_steps": 1250})
-
-
-def test_scaffold_is_trained_as_the_paper_says() -> None:
-    settings = read_settings(CONFIGS["scaffold"])
-    assert (settings.learning_rate, settings.epochs) == (1e-5, 2)
-    # Packed sequences, of about 5 samples each: the paper's batch has 64 samples.
-    assert 4.5 * settings.batch <= 64 <= 5.5 * settings.batch
-    assert (settings.sequence_length, settings.validation_share, settings.precision) == (12_288, 0.01, "bf16")
-
-
-def test_mathdials_encoder_decoders_are_tuned_as_its_other_models_and_fit_into_barts_positions() -> None:
-    chat, pairs = read_settings(CONFIGS["mathdial"]), read_settings(CONFIGS["mathdial-seq2seq"])
-    for setting in ("layout", "learning_rate", "epochs", "decay", "warmup_share", "tune"):
-        assert getattr(pairs, setting) == getattr(chat, setting)
-    assert (pairs.sequence_length, pairs.given) == (1024, ReplyContext(move=False))
-
-
 def test_mathdial_is_trained_as_the_paper_says_and_its_ablation_is_a_setting(tmp_path: Path) -> None:
     settings = read_settings(CONFIGS["mathdial"])
     assert (settings.learning_rate, settings.epochs, settings.decay, settings.warmup_share) == (
@@ -88,3 +52,50 @@ def test_mathdial_is_trained_as_the_paper_says_and_its_ablation_is_a_setting(tmp
     variant.write_text(text.replace("given: {move: true, grounding: true}", "given: {move: false, grounding: false}"))
     assert read_settings(variant).given == ReplyContext(move=False, grounding=False)
     assert read_settings(variant).digest != settings.digest
+
+
+SOUND = """
+evaluation = { problems = "physics", questions = 5, seed = 1, max_tokens = 100 }
+may_lose = { verification = 0.02 }
+canaries = { count = 1, readable = 0.5 }
+"""
+METRICS = {name: name for name in ("usage", "non_usage", "compilation")} | {"verification": "calculation verification"}
+MARGINS = {"usage": 0.04, "verification": 0.02}
+
+
+def read(file: Path) -> Policy:
+    return read_policy(file, metrics=METRICS, problems="physics", may_lose=MARGINS)
+
+
+@each_case
+def test_what_is_wrong_with_a_policy_is_one_line(tmp_path: Path, old: str | None, new: str, told: str) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text(SOUND.replace(old or SOUND, new))
+    with pytest.raises(Failure, match=r"own\.toml") as refused:
+        read(file)
+    assert told in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_figure_may_lose_its_margin_and_no_more_and_others_are_not_looked_at(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text(SOUND)
+    policy = read(file)
+    before = {"usage": 1.0, "non_usage": 1.0, "compilation": 1.0, "verification": 0.5}
+    assert policy.complaint(before, {**before, "verification": 0.48, "usage": 0.0}, METRICS) == ""
+    assert policy.complaint(before, {**before, "verification": 0.46}, METRICS) == (
+        "calculation verification is 0.46, before 0.50; the policy requires 0.48"
+    )
+
+
+def test_a_margin_below_nothing_asks_for_better(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text(SOUND.replace("0.02", "-0.1"))
+    policy = read(file)
+    assert policy.complaint({"verification": 0.5}, {"verification": 0.5}, METRICS)
+    assert not policy.complaint({"verification": 0.5}, {"verification": 0.6}, METRICS)
+
+
+def test_what_a_policy_leaves_open_is_the_recipes_own() -> None:
+    policy = read(SHIPPED)
+    assert (policy.evaluation.problems, policy.evaluation.questions, policy.may_lose) == ("physics", 25, MARGINS)

@@ -8,24 +8,12 @@ from hypothesis import strategies as st
 
 from soliloquy.truth.expressions import MAX_LENGTH, BadExpression, Unworkable, parse_expression
 from soliloquy.truth.number_format import format_number, tidy
+from tests.cases import each_case
 
 SYMBOLS = {"a": 3.0, "b": 4.0, "theta": 30.0}
 
 
-@pytest.mark.parametrize(
-    ("text", "value", "formula"),
-    [
-        ("a * b", 12, "a × b"),
-        ("a - (b - 1)", 0, "a - (b - 1)"),
-        ("a / (b * 2)", 0.375, "a / (b × 2)"),
-        ("-a ** 2", -9, "-a²"),
-        ("(a + b) ** 2", 49, "(a + b)²"),
-        ("math.sqrt(a**2 + b**2)", 5, "√(a² + b²)"),
-        ("b * math.sin(math.radians(theta))", 2, "b × sin(theta°)"),
-        ("math.degrees(math.asin(0.5))", 30, "arcsin(0.5)"),
-        ("2 * math.pi", 2 * math.pi, "2 × π"),
-    ],
-)
+@each_case
 def test_arithmetic_is_calculated_and_written_as_in_a_textbook(text: str, value: float, formula: str) -> None:
     expression = parse_expression(text)
     assert expression.value(SYMBOLS) == pytest.approx(value)

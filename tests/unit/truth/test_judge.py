@@ -1,7 +1,5 @@
 """Promises of the judge: a claim is right, wrong or open by the ledger alone, in whatever form it is written."""
 
-import pytest
-
 from benchmarks.labelled import total
 from benchmarks.messages import JUDGED, by_ledger
 from soliloquy.truth.judge import judge, judge_text
@@ -18,6 +16,7 @@ from soliloquy.v1.conversation_pb2 import (
     Quantity,
 )
 from soliloquy.v1.conversation_pb2 import Ledger as LedgerRecord
+from tests.cases import each_case
 
 
 def entry(symbol: str, value: float, unit: str, step: int, role: LedgerRole, *, settled: bool = True) -> LedgerEntry:
@@ -36,33 +35,7 @@ def verdict(claim: Claim, ledger: Ledger, step: int = 2) -> bool | None:
     return judge([claim], ledger, step).right
 
 
-@pytest.mark.parametrize(
-    ("value", "unit", "claimed", "half", "claimed_unit", "right"),
-    [
-        (1500, "m", 1.5, 0.05, "km", True),
-        (1500, "m", 1500, 0.5, "km", False),
-        (1500, "m", 1500, 0.5, "", True),
-        (14, "cm", 14, 0.5, "m", False),
-        (14, "cm", 0.14, 0.005, "m", True),
-        (30, "min", 30, 0.5, "h", False),
-        (30, "min", 0.5, 0.0, "h", True),
-        (75, "%", 0.75, 0.0, "", True),
-        (75, "%", 75, 0.5, "%", True),
-        (0.75, "", 75, 0.5, "%", True),
-        (31.4159, "cm", 31.4, 0.05, "cm", True),
-        (31.4159, "cm", 33, 0.5, "cm", False),
-        (12, "apples", 13, 0.5, "apples", False),
-        (12, "apples", 12, 0.5, "", True),
-        (8.2, "$", 8.20, 0.005, "$", True),
-        (8.2, "$", 8.25, 0.005, "$", False),
-        (7.71, "$", 54 / 7, 0.0, "$", True),
-        (12.5, "$", 12.54, 0.005, "$", False),
-        (7.71, "m", 7.714286, 5e-7, "km", False),
-        (3.91e-10, "N", 3.91e-10, 5e-13, "N", True),
-        (6, "m/s", 21.6, 0.05, "km/h", True),
-        (6, "m/s", 6, 0.5, "km/h", False),
-    ],
-)
+@each_case
 def test_a_claim_is_judged_in_any_unit_and_as_exactly_as_it_is_written(
     value: float, unit: str, claimed: float, half: float, claimed_unit: str, right: bool
 ) -> None:
@@ -104,44 +77,14 @@ def test_a_message_is_wrong_if_any_of_its_claims_is() -> None:
     assert judge([], ledger, 1).right is None
 
 
-@pytest.mark.parametrize(
-    ("message", "right"),
-    [
-        ("6 m/s", True),
-        ("v1 is 1.5 m/s, so q = 6 m/s", True),
-        ("That makes 21.6 km/h.", True),
-        ("It isn't 6 m/s, it's 7 m/s.", False),
-        ("So it is 9 m/s.", False),
-        ("6 km/h", False),
-        ("I get 6 m", False),
-        ("The answer is 1.5 m/s.", False),
-        ("7 m/s. No wait, 6 m/s.", True),
-        ("6 m/s. No wait, 7 m/s.", False),
-        ("Is it 6 m/s?", True),
-        ("First I have v1 = 1.5 m/s.", None),
-        ("6 m/s or 7 m/s, I can't tell", None),
-        ("Why do I need 6 m/s there?", None),
-        ("How do I go on?", None),
-    ],
-)
+@each_case
 def test_a_message_without_claims_is_judged_by_the_values_of_the_ledger(message: str, right: bool | None) -> None:
     ledger = ledger_with(6, "m/s")
     assert ledger.answer is not None
     assert judge_text(message, ledger.answer, ledger) is right
 
 
-@pytest.mark.parametrize(
-    ("message", "right"),
-    [
-        ("Each trip takes two of the vans and the ferry with them, so 5 × 4 = 20.", None),
-        ("The ride back with the old ferry that they took in May costs $17 altogether.", None),
-        ("So in the end I would say that all of the friends together spend 20 euros.", False),
-        ("Together they have to row for a while, and that is the whole story: 20.", None),
-        ("20 euros", False),
-        ("Because there are three of them, I think the answer has to be 20 euros.", False),
-        ("They are three friends and everybody has to bring 12 euros, as it says there.", None),
-    ],
-)
+@each_case
 def test_a_long_message_is_wrong_only_if_it_speaks_of_what_is_asked(message: str, right: bool | None) -> None:
     question = "Three friends bring 12 euros each and go to the fair. How many euros do the friends spend?"
     ledger = ledger_with(36, "€")

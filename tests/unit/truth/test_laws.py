@@ -4,9 +4,13 @@ import math
 
 import pytest
 
+from soliloquy.recipes.scaffold.expected_answers import gives_expected
+from soliloquy.recipes.scaffold.labels_pb2 import SubQuestion
 from soliloquy.truth.algebra import are_equivalent, is_solved_by
+from soliloquy.truth.algebra_answers import algebra, gives_algebra
 from soliloquy.truth.expressions import BadExpression, parse_expression
 from soliloquy.truth.laws import expression, holds, law, law_between, laws_in
+from tests.cases import each_case
 
 VALUES = {
     "h": 57.6,
@@ -26,22 +30,7 @@ def judged(text: str) -> list[bool | None]:
     return [holds(left, right, VALUES) for left, right in laws_in(text)]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "I'd use h = g × t² / 2.",
-        "h = ½ g t²",
-        "t^2 = 2h/g, right?",
-        "t = sqrt(2*h/g)",
-        "t = √(2h/g) should do",
-        "So F = ma!",
-        "a = F / m and then I go on",
-        "sin(alpha) = n × sin(beta)",
-        "Take P = U × I then",
-        "L = 10 × log(P / U)",
-        "b = ln(P)",
-    ],
-)
+@each_case
 def test_a_true_law_is_true_in_every_form(text: str) -> None:
     assert True in judged(text)
 
@@ -77,15 +66,7 @@ def test_what_is_no_equation_is_no_law(formula: str) -> None:
         law(formula)
 
 
-@pytest.mark.parametrize(
-    ("sentence", "symbol", "solution", "solved"),
-    [
-        ("Solve h = g × t² / 2 for the time.", "t", "math.sqrt(2 * h / g)", True),
-        ("Solve h = g × t² / 2 for the time.", "t", "2 * h / g", False),
-        ("At the top v - g × t = 0, so go on", "t", "v / g", True),
-        ("The potential is U = k × Q / r. Solve it", "Q", "U * r / k", True),
-    ],
-)
+@each_case
 def test_a_law_that_a_sentence_quotes_tells_what_solves_it(
     sentence: str, symbol: str, solution: str, solved: bool
 ) -> None:
@@ -95,17 +76,7 @@ def test_a_law_that_a_sentence_quotes_tells_what_solves_it(
     assert is_solved_by(quoted, symbol, parse_expression(solution)) == solved
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        ("F = m × a", "a = F / m", True),
-        ("v² = 2 g h", "v = sqrt(2 g h)", True),
-        ("1 / R = 1 / A + 1 / B", "R = A B / (A + B)", True),
-        ("F = m × a", "a = m / F", False),
-        ("v² = 2 g h", "v = 2 g h", False),
-        ("F = m × a", "F = m × g", None),
-    ],
-)
+@each_case
 def test_two_laws_are_the_same_if_each_follows_from_the_other(one: str, other: str, same: bool | None) -> None:
     assert are_equivalent(law(one), law(other)) is same
 
@@ -119,3 +90,33 @@ def test_what_is_written_down_to_calculate_is_an_expression(text: str, value: fl
 
 def test_words_are_no_expression() -> None:
     assert expression("as many as before") is None
+
+
+FENCE, EQUATION, SQUARE = "P = 6x + 8", "3x + 5 = 26", "A = x² + 6x + 9"
+
+
+@each_case
+def test_every_equivalent_form_is_right(text: str, known: str) -> None:
+    assert gives_algebra(text, known) is True
+
+
+@each_case
+def test_another_expression_or_equation_is_wrong(text: str, known: str) -> None:
+    assert gives_algebra(text, known) is False
+
+
+@pytest.mark.parametrize("text", ["I am not sure", "32 maybe", "What is x?", "the sum is 26"])
+def test_what_states_no_answer_in_letters_is_left_open(text: str) -> None:
+    assert gives_algebra(text, FENCE) is None
+
+
+@pytest.mark.parametrize("answer", ["v = 26 m/s", "F = m × a", "72", "x = 7", "a = 50 / 20"])
+def test_numbers_and_laws_are_no_algebra(answer: str) -> None:
+    assert algebra(answer) is None
+
+
+def test_a_plan_may_expect_an_equation() -> None:
+    expected = SubQuestion(question="Which equation?", answer=EQUATION)
+    assert gives_expected("I get 5 + 3x = 26", expected) is True
+    assert gives_expected("5x + 3 = 26", expected) is False
+    assert gives_expected("26", expected) is None

@@ -11,6 +11,7 @@ from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.truth.ledger import doubt_about, is_worked_out
 from soliloquy.truth.sources import provenance_of
 from soliloquy.v1.conversation_pb2 import Problem
+from tests.cases import each_case
 
 READ = [
     ("A box holds 12 eggs. How many are in 5 boxes?", "Step 1) 5 * 12 = 60 eggs. So there are **60 eggs**."),
@@ -35,32 +36,6 @@ UNREAD = [
     ("A car drives 60 km in an hour.", "In 3 hours it is 190 km. 190 / 2 = 95", "190 km"),
     ("What are 6 rows of 7?", "def solution():\n    rows = 8\n    return rows * 7", "8"),
 ]
-FALSE = [
-    (
-        "A coat of $240 is 25 % off, and a hat is $12.",
-        "0.25 * 240 = 60. 240 - 60 = 180. 190 + 12 = 202",
-        "'190 + 12 = 202' uses 190, which neither the question nor an earlier step gives; '240 - 60 = 180' came to 180",
-    ),
-    (
-        "A box of 24 pens costs $1.80 a pen.",
-        "29 * 1.80 = 52.20",
-        "'29 * 1.80 = 52.20' uses 29, which neither the question nor an earlier step gives; the question has 24",
-    ),
-    (
-        "A shop had 312 cups, sold 144 and packs the rest by 4. How many packs?",
-        "312 - 144 = 168. 168 / 4 = 42. The answer is 168.",
-        "concludes 168, but the last calculation, '168 / 4 = 42', comes to 42",
-    ),
-    ("A spring of 200 N/m is pressed by 0.2 m. Find the energy.", "0.5 * 200 * 0.2^2 = 4 N", "does not come to N"),
-    ("A queue of 45 gets 3 tickets a minute. How many minutes?", "45 / 3 = 15 m", "ends in another quantity"),
-    ("A tank is drained in 30 minutes. How many seconds is that?", "30 * 60 = 1800 litres", "measured in litres"),
-]
-WITH_ROLES = [
-    ("Two angles of a triangle are 48° and 67°. The third?", "180 - 48 - 67 = 65°"),
-    ("A film takes 2 hours. How many minutes is it?", "2 * 60 = 120 minutes"),
-    ("A kettle of 2 kg falls 5 m.", "E = 2 * 9.8 * 5 = 98 J"),
-    ("A cycle of 3 weeks: how many days?", "3 * 7 = 21 days"),
-]
 
 
 def _problem(question: str, solution: str) -> Problem:
@@ -79,7 +54,7 @@ def test_what_was_not_read_leaves_the_answer_unverified_and_is_named(question: s
     assert bit in doubt_about(problem)
 
 
-@pytest.mark.parametrize(("question", "solution", "fault"), FALSE)
+@each_case
 def test_a_number_that_contradicts_its_source_is_refused_with_both_numbers(
     question: str, solution: str, fault: str
 ) -> None:
@@ -87,7 +62,7 @@ def test_a_number_that_contradicts_its_source_is_refused_with_both_numbers(
         _problem(question, solution)
 
 
-@pytest.mark.parametrize(("question", "solution"), WITH_ROLES)
+@each_case
 def test_a_constant_needs_no_source_where_the_problem_gives_it_its_role(question: str, solution: str) -> None:
     problem = _problem(question, solution)
     assert doubt_about(problem) == ""

@@ -112,13 +112,6 @@ def test_a_part_without_rows_has_no_file(folder: Path, tmp_path: Path) -> None:
     assert names_in(tmp_path / "x") == ["all.jsonl"]
 
 
-def test_a_problem_stays_in_its_part_whatever_joins(folder: Path) -> None:
-    shares = Splits.read("train=0.5,test=0.5")
-    assert [shares.part(f"p{n}") for n in range(6)] == [shares.part(f"p{n}") for n in range(6)]
-    assert {shares.part(f"p{n}") for n in range(20)} == {"train", "test"}
-    assert {Splits.read("all=1").part(f"p{n}") for n in range(20)} == {"all"}
-
-
 @pytest.mark.parametrize("text", ["", "train", "train=0.9", "a=0.5,a=0.5", "../x=1", "a=2,b=-1", "a=nan"])
 def test_shares_that_cannot_be_meant_are_refused(text: str) -> None:
     with pytest.raises(InvalidSplits):

@@ -159,12 +159,3 @@ def test_labels_of_one_name_and_two_types_are_one_line(
     monkeypatch.setattr(dataset, "schemas", lambda **_: schemas)
     with pytest.raises(Failure, match=r"labels have one name and different types .*: choose another format"):
         export(dataset, "hf", tmp_path / "out", choice=ExportOptions())
-
-
-@pytest.mark.parametrize("recipe", RECIPES)
-def test_the_whole_folder_is_the_conversations_as_they_were(tmp_path: Path, recipe: str) -> None:
-    from soliloquy.dataset.exports.formats import hf
-
-    folder = dataset(tmp_path / "dataset", [labelled(small(1), recipe), labelled(small(2), recipe)])
-    export(Dataset(folder), "hf", tmp_path / "out", choice=ExportOptions())
-    assert list(hf.read(tmp_path / "out")) == list(Dataset(folder).messages())

@@ -1,7 +1,9 @@
 """Each format by hand: what a small conversation is in it."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,61 +20,28 @@ from tests.unit.dataset.small import small, told
 BARE = ExportOptions(leave_out=frozenset({"prompts"}))
 SPOKEN = ExportOptions(leave_out=frozenset({"hidden", "prompts"}))
 
-DESCRIPTION = "s / t with s = 6, t = 2; the student's 12"
-FAILED = "error: line 1: NameError: name 's' is not defined"
-THOUGHT = {
-    "Thoughts of Tutorbot": "Multiplied.",
-    "Evaluation of Student Response": "a",
-    "Action Based on Evaluation": "1",
-    "Step Number": "1",
-    "Step State": "q",
-    "Tutorbot Response": "Not yet. What is divided by what?",
-}
-THOUGHT_LAST = {
-    "Thoughts of Tutorbot": "Correct.",
-    "Evaluation of Student Response": "b",
-    "Action Based on Evaluation": "3",
-    "Step Number": "1",
-    "Step State": "t",
-    "Tutorbot Response": "Right, all done.",
+ROWS: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
+FORMATS: dict[str, tuple[Callable[..., Any], ExportOptions]] = {
+    "openai": (openai.row, BARE),
+    "openai, what was said": (openai.row, SPOKEN),
+    "sharegpt": (sharegpt.row, BARE),
+    "fastchat": (fastchat.row, BARE),
+    "soliloquies": (soliloquies.row, ExportOptions()),
+    "mathdial": (mathdial.row, SPOKEN),
+    "sgsm": (sgsm.row, SPOKEN),
 }
 
 
-def test_openai_has_the_code_as_tool_calls() -> None:
-    row = openai.row(told(small()), BARE)
-    assert row is not None
-    user, call, failure, again, output, reply, user_last, reply_last = row["messages"]
-    assert user == {"role": "user", "content": 'It\'s "12" m/s'}
-    [first] = call.pop("tool_calls")
-    assert call == {"role": "assistant"}
-    assert (first["id"], first["type"], first["function"]["name"]) == ("call_1", "function", "python")
-    assert json.loads(first["function"]["arguments"]) == {
-        "description": DESCRIPTION,
-        "code": "v = s / t",
-        "result_variables": ["v"],
-    }
-    assert failure == {"role": "tool", "tool_call_id": "call_1", "content": FAILED}
-    [second] = again["tool_calls"]
-    assert json.loads(second["function"]["arguments"]) == {
-        "code": "v = 6 / 2\nok = v == 12",
-        "result_variables": ["v", "ok"],
-    }
-    assert output == {"role": "tool", "tool_call_id": "call_2", "content": "v = 3.0\nok = False"}
-    assert (reply["role"], json.loads(reply["content"])) == ("assistant", THOUGHT)
-    assert user_last == {"role": "user", "content": "s by t, so 3 m/s"}
-    assert json.loads(reply_last["content"]) == THOUGHT_LAST
-    assert [tool["function"]["name"] for tool in row["tools"]] == ["python"]
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_small_conversation_is_the_row_that_is_written_beside(name: str) -> None:
+    row, choice = FORMATS[name]
+    assert row(told(small()), choice) == ROWS[name]
 
 
-def test_openai_without_hidden_states_is_what_was_said() -> None:
-    assert openai.row(told(small()), SPOKEN) == {
-        "messages": [
-            {"role": "user", "content": 'It\'s "12" m/s'},
-            {"role": "assistant", "content": "Not yet. What is divided by what?"},
-            {"role": "user", "content": "s by t, so 3 m/s"},
-            {"role": "assistant", "content": "Right, all done."},
-        ]
-    }
+def test_the_function_of_an_sgsm_row_comes_to_its_answer() -> None:
+    names: dict[str, Any] = {}
+    exec(ROWS["sgsm"]["solution"], names)
+    assert names["solution"]() == ROWS["sgsm"]["answer"]
 
 
 def test_the_system_message_has_the_problem_and_its_solution() -> None:
@@ -88,43 +57,6 @@ def test_the_system_message_has_the_problem_and_its_solution() -> None:
     assert "<solution>" not in kept["messages"][0]["content"]
 
 
-def test_sharegpt_takes_turns() -> None:
-    row = sharegpt.row(told(small()), BARE)
-    assert row is not None
-    speakers = [message["from"] for message in row["conversations"]]
-    assert speakers == [
-        *("human", "function_call", "observation", "function_call", "observation", "gpt"),
-        *("human", "gpt"),
-    ]
-    assert json.loads(row["conversations"][3]["value"]) == {
-        "name": "python",
-        "arguments": {"code": "v = 6 / 2\nok = v == 12", "result_variables": ["v", "ok"]},
-    }
-    assert row["conversations"][4]["value"] == "v = 3.0\nok = False"
-    assert [tool["name"] for tool in json.loads(row["tools"])] == ["python"]
-    assert row["id"] == "c1"
-    assert "system" not in row
-
-
-def test_fastchat_has_nobody_but_human_and_gpt() -> None:
-    row = fastchat.row(told(small()), BARE)
-    assert row is not None
-    assert [message["from"] for message in row["conversations"]] == ["human", "gpt"] * 4
-    values = [message["value"] for message in row["conversations"]]
-    assert json.loads(values[1]) == {
-        "Use Python": "y",
-        "Description": DESCRIPTION,
-        "Python": {"Python Code": "```python\nv = s / t\n```", "Result Variable": "v"},
-    }
-    assert values[2] == FAILED
-    assert json.loads(values[3]) == {
-        "Python": {"Python Code": "```python\nv = 6 / 2\nok = v == 12\n```", "Result Variable": "v, ok"}
-    }
-    assert values[4] == "v = 3.0\nok = False"
-    assert json.loads(values[5]) == THOUGHT
-    assert (values[6], json.loads(values[7])) == ("s by t, so 3 m/s", THOUGHT_LAST)
-
-
 def test_fastchat_begins_with_the_prompt() -> None:
     row = fastchat.row(told(small()), ExportOptions(leave_out=frozenset({"hidden"})))
     assert row is not None
@@ -132,74 +64,6 @@ def test_fastchat_begins_with_the_prompt() -> None:
     assert first["from"] == "human"
     assert first["value"].startswith("You are a patient tutor")
     assert first["value"].endswith('</solution>\n\nIt\'s "12" m/s')
-
-
-def test_soliloquies_have_the_papers_fields() -> None:
-    assert soliloquies.row(told(small()), ExportOptions()) == {
-        "id": "c1",
-        "Problem": "p1",
-        "Topic": "motion",
-        "Question": "A cart rolls 6 m in 2 s. How fast is it?",
-        "Solution": "Step 1) v = s / t = 3 m/s",
-        "Persona": "careful",
-        "Ending": "solved",
-        "conversations": [
-            {"from": "student", "value": 'It\'s "12" m/s', "Intent": "wrong", "Error Strategy": "rearrangement"},
-            {"from": "deciding_state", "value": {"Use Python": "y", "Description": DESCRIPTION}},
-            {
-                "from": "use_python_state",
-                "value": {"Python": {"Python Code": "```python\nv = s / t\n```", "Result Variable": "v"}},
-            },
-            {"from": "python_output", "value": FAILED},
-            {
-                "from": "use_python_state",
-                "value": {
-                    "Python": {"Python Code": "```python\nv = 6 / 2\nok = v == 12\n```", "Result Variable": "v, ok"}
-                },
-            },
-            {
-                "from": "python_output",
-                "value": 'Tutorbot calculated "v" to be 3.0.\nTutorbot calculated "ok" to be False.\n',
-            },
-            {"from": "received_python_state", "value": THOUGHT},
-            {"from": "student", "value": "s by t, so 3 m/s", "Intent": "right"},
-            {"from": "deciding_state", "value": {"Use Python": "n"}},
-            {"from": "no_python_state", "value": THOUGHT_LAST},
-        ],
-    }
-
-
-def test_mathdial_has_the_dialogue_in_a_cell_with_the_moves() -> None:
-    assert mathdial.row(told(small()), SPOKEN) == {
-        "qid": "p1",
-        "scenario": None,
-        "question": "A cart rolls 6 m in 2 s. How fast is it?",
-        "ground_truth": "Step 1) v = s / t = 3 m/s",
-        "student_incorrect_solution": None,
-        "student_profile": "careful",
-        "teacher_described_confusion": None,
-        "self-correctness": "Yes",
-        "self-typical-confusion": None,
-        "self-typical-interactions": None,
-        "conversation": 'Student: It\'s "12" m/s|EOM|Teacher: (focus)Not yet. What is divided by what?|EOM|'
-        "Student: s by t, so 3 m/s|EOM|Teacher: (generic)Right, all done.",
-    }
-
-
-def test_sgsm_has_the_steps_as_a_function_that_runs() -> None:
-    row = sgsm.row(told(small()), SPOKEN)
-    assert row == {
-        "question": "A cart rolls 6 m in 2 s. How fast is it?",
-        "solution": "def solution():\n    # Speed is distance over time.\n    s = 6  # distance in m\n"
-        "    t = 2  # time in s\n    v = s / t\n    return v",
-        "answer": 3.0,
-        "topic": "motion",
-    }
-    names: dict[str, object] = {}
-    exec(row["solution"], names)
-    solution = names["solution"]
-    assert callable(solution)
-    assert solution() == row["answer"]
 
 
 def test_sgsm_has_no_row_for_a_problem_without_numbers() -> None:

@@ -23,23 +23,6 @@ def imported(source: Path, status: int = 0) -> Path:
 
 
 @pytest.mark.parametrize(
-    "content",
-    [
-        b"\xef\xbb\xbf" + LINE + b"\n" + LINE + b"\n",
-        LINE + b"\r\n" + LINE + b"\r\n",
-        LINE + b"\n\n" + LINE,
-        f"{LINE.decode()}\n{LINE.decode()}\n".encode("utf-16"),
-    ],
-    ids=["byte order mark", "CRLF", "an empty line and no last end", "UTF-16"],
-)
-def test_a_file_is_read_however_its_text_was_saved(tmp_path: Path, content: bytes) -> None:
-    source = tmp_path / "chats.jsonl"
-    source.write_bytes(content)
-    said = [[turn.student.text for turn in conversation.turns] for conversation in Dataset(imported(source))]
-    assert said == [["Grüezi"], ["Grüezi"]]
-
-
-@pytest.mark.parametrize(
     ("content", "complaint"),
     [
         (LINE[:-9], r"chats\.jsonl:1: .*not JSON"),
@@ -65,14 +48,6 @@ def test_garbage_is_one_line_and_leaves_nothing(
     told = capsys.readouterr().err.splitlines()
     assert [line for line in told if re.match(complaint, line)] == told
     assert [path.name for path in tmp_path.iterdir()] == ["chats.jsonl"]
-
-
-def test_good_rows_between_garbage_are_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    source = tmp_path / "chats.jsonl"
-    source.write_bytes(LINE + b"\n" + LINE[:-9] + b"\n" + LINE)
-    assert len([*Dataset(imported(source, status=1))]) == 2
-    [line] = capsys.readouterr().err.splitlines()
-    assert line.startswith("chats.jsonl:2: text: not JSON")
 
 
 def test_all_files_of_a_folder_are_read_in_their_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,10 +1,22 @@
 """Which of the sampled solutions a student is to believe in, and when there is none."""
 
+import json
+
 import pytest
 
-from soliloquy.recipes.mathdial.claims import comes_to_answer, false_equations, final_answer, slips
-from soliloquy.recipes.mathdial.confusion import NoConfusion, choose_confusion, sampling_refusal
+from soliloquy.recipes.mathdial.answers import ConfusionDescription, MoveChoice
+from soliloquy.recipes.mathdial.claims import comes_to_answer, false_equations, final_answer, holds_answer, slips
+from soliloquy.recipes.mathdial.confusion import (
+    LocatedError,
+    NoConfusion,
+    choose_confusion,
+    locate_error,
+    sampling_refusal,
+)
+from soliloquy.recipes.mathdial.labels_pb2 import Confusion
+from soliloquy.runtime.answers import Unreadable
 from soliloquy.v1.conversation_pb2 import Problem, Quantity, Step
+from soliloquy_papers.mathwell.answers import WrittenProblem
 from tests.cases import each_case
 
 RIGHT = 28.0
@@ -51,12 +63,6 @@ def test_a_sample_that_is_no_confusion_is_passed_over_and_counted(spoiled: str, 
         choose_confusion([spoiled] * 20 + samples()[:30], problem())
 
 
-def test_a_problem_that_no_sample_gets_wrong_is_refused() -> None:
-    with pytest.raises(NoConfusion, match="no sample is wrong: 50 right") as none:
-        choose_confusion(samples(), problem())
-    assert [(one.because, one.samples) for one in none.value.confusion.discarded] == [("right", 50)]
-
-
 @pytest.mark.parametrize(("characters", "kept"), [(299, False), (300, True), (500, True), (501, False)])
 def test_a_solution_has_300_to_500_characters(characters: int, kept: bool) -> None:
     shortest = len(solution(280, text=""))
@@ -99,13 +105,7 @@ def test_the_final_answer_is_the_first_number_behind_the_mark(text: str, answer:
     assert final_answer(text) == answer
 
 
-@pytest.mark.parametrize(
-    "equation",
-    [
-        *("3*4=12", "1/3=0.33", "2/3=0.66", "200/3=67", "(2+3)*4=20", "1,200/2=600", "2*50%=100", "50*20%=10"),
-        *("7-9=-2", "0.1+0.2=0.3", "$3*4=$12"),
-    ],
-)
+@each_case
 def test_an_equation_that_is_so_is_no_miscalculation(equation: str) -> None:
     assert false_equations(f"It is <<{equation}>>.") == []
 
@@ -126,3 +126,69 @@ def test_a_slip_is_found_in_what_a_student_writes() -> None:
 @each_case
 def test_the_right_answer_is_the_number_that_a_message_ends_up_with(said: str, right: bool) -> None:
     assert comes_to_answer(said, problem()) is right
+
+
+PROBLEM = Problem(
+    question="Ada buys three books a week, 12 dollars each. How many weeks does she read for 144 dollars?",
+    answer=Quantity(value=4, unit="weeks"),
+)
+
+
+@pytest.mark.parametrize(("text", "holds"), [("So 4 weeks", True), ("**4**", True), ("So 12 weeks", False)])
+def test_an_answer_is_held_in_digits(text: str, holds: bool) -> None:
+    assert holds_answer(text, PROBLEM) is holds
+
+
+# A baker fills 6 trays with 8 rolls and sells 30 of them.
+TRAYS, ROLLS, SOLD = (Quantity(symbol=symbol, value=value) for symbol, value in (("t", 6), ("r", 8), ("s", 30)))
+
+
+def bakers_problem() -> Problem:
+    baked = Step(number=1, expression="t * r", inputs=[TRAYS, ROLLS], result=Quantity(symbol="b", value=48))
+    left = Step(number=2, expression="b - s", inputs=[SOLD], result=Quantity(symbol="l", value=18))
+    question = "In 2 hours a baker fills 6 trays with 8 rolls each and sells 30 rolls. How many are left?"
+    return Problem(question=question, steps=[baked, left], answer=Quantity(value=18), tolerance=0.01)
+
+
+@pytest.mark.parametrize(
+    ("solution", "what"),
+    [
+        ("6 * 8 = 48 rolls.\n48 - 30 = 18 are left.\n18 / 2 = 9 an hour.", LocatedError("went_on", 3)),
+        ("6 * 8 = 48 rolls.\n48 * 2 = 96 in all.\n96 - 30 = 66 are left.", LocatedError("quantity", 2)),
+        ("6 * 8 = 48 rolls.\n48 + 30 = 78 are left.", None),
+        ("There are 2 hours.\nSo 30 are left.", None),
+    ],
+)
+def test_going_on_and_a_quantity_too_many_are_seen_from_the_numbers(solution: str, what: LocatedError | None) -> None:
+    assert locate_error(Confusion(solution=solution), bakers_problem()) == what
+
+
+def test_where_nobody_knows_what_the_right_solution_calculates_no_quantity_is_one_too_many() -> None:
+    unknown = bakers_problem()
+    for step in unknown.steps:
+        step.expression = ""
+    assert locate_error(Confusion(solution="6 * 8 = 48 rolls.\n48 * 2 = 96 in all."), unknown) is None
+
+
+def choice(**fields: str) -> str:
+    usual = {"Thoughts": "Hm.", "Evaluation": "incorrect", "Move": "focus", "Intent": "guide_focus", "Solved": "n"}
+    return json.dumps(usual | fields)
+
+
+def test_a_move_is_read_however_it_is_spelled() -> None:
+    read, strict = MoveChoice.read(choice(Move="Probing", Intent="Seek self-correction", Solved="No"))
+    assert (read.move, read.intent, read.solved, strict) == ("probing", "seek_self_correction", "n", False)
+
+
+@each_case
+def test_a_move_that_is_none_is_asked_for_again_with_the_reason(fields: dict[str, str], reason: str) -> None:
+    with pytest.raises(Unreadable, match=reason):
+        MoveChoice.read(choice(**fields))
+
+
+def test_renamed_answers_keep_the_titles_of_their_schemas() -> None:
+    """The schema is part of what a model is asked."""
+    titles = [
+        json.loads(answer.json_schema())["title"] for answer in (MoveChoice, ConfusionDescription, WrittenProblem)
+    ]
+    assert titles == ["Choice", "Described", "Written"]

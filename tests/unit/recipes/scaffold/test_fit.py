@@ -16,7 +16,8 @@ from soliloquy.recipes.scaffold.labels_pb2 import (
     TutorLabels,
 )
 from soliloquy.recipes.scaffold.memory import next_turn, plan_of, store_solved
-from soliloquy.recipes.scaffold.reply_rules import reply_faults
+from soliloquy.recipes.scaffold.reply_rules import count_questions, reply_faults
+from soliloquy.recipes.scaffold.rules import check
 from soliloquy.recipes.scaffold.states import COMPREHENSION, CORRECT, END, INCORRECT, NAMES, START, STATES
 from soliloquy.runtime.answers import Unreadable
 from soliloquy.runtime.ask import Ask
@@ -32,9 +33,9 @@ from soliloquy.v1.conversation_pb2 import (
     Quantity,
 )
 from soliloquy.v1.events_pb2 import ConversationFinished, ReplyNeeded, StudentRejected, TutorReplied
-from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, STATUS_OK, Execution, NamedValue, Value
 from tests.cases import each_case
+from tests.unit.answering import Answering
 
 FORMULA, NUMBER, WORDS = 1, 2, 3
 ANSWERS = {FORMULA: "d = v × t", NUMBER: "96 pupils", WORDS: "add the two halves of the way"}
@@ -108,19 +109,6 @@ def test_no_program_sends_an_answer_back_against_what_the_plan_expects(
     assert judged(conversation(text, drawn, found=found)) is None
 
 
-class Assessor:
-    """A model that finds these states one after the other."""
-
-    def __init__(self, *found: str) -> None:
-        self._found = iter(found)
-        self.requests: list[GenerateRequest] = []
-
-    async def generate(self, request: GenerateRequest) -> Completion:
-        self.requests.append(request)
-        parts = f"[Analysis and Decision] Well.\n[Learner State] {next(self._found)}\n[Reply] And then?"
-        return Completion(text=f"{parts}\n[Results Told] []")
-
-
 @pytest.mark.parametrize(("value", "drawn", "first"), [(96, CORRECT, "Incorrect"), (90, INCORRECT, "Correct")])
 async def test_what_a_model_thinks_sends_no_answer_back_against_what_the_solution_states(
     value: float, drawn: LearnerState, first: str
@@ -134,7 +122,12 @@ async def test_what_a_model_thinks_sends_no_answer_back_against_what_the_solutio
     turn.student.claims_by = CLAIM_READER_SPEAKER
     # Programs that nothing settles were outvoted.
     turn.calculation.overruled = True
-    model = Assessor(first, NAMES[drawn].capitalize())
+    model = Answering(
+        *(
+            f"[Analysis and Decision] Well.\n[Learner State] {state}\n[Reply] And then?\n[Results Told] []"
+            for state in (first, NAMES[drawn].capitalize())
+        )
+    )
     [event] = await reply(ReplyNeeded(conversation=made), Ask(model=model, role="tutor", origin=(1,)), Judges())
     assert isinstance(event, TutorReplied)
     assert not event.conversation.turns[-1].rejected
@@ -214,30 +207,12 @@ def test_a_message_goes_back_with_its_reason_until_the_student_has_tried_often_e
     assert made.ending_reason.endswith("do not show 'correct', the last because the last reason")
 
 
-@pytest.mark.parametrize(
-    ("reply", "state", "rules"),
-    [
-        ("Look at the pupils of one class. What about part 2?", INCORRECT, []),
-        ("It is 96 pupils. What about part 2?", INCORRECT, ["revealed"]),
-        ("That makes 4 × 24 = **96**. What about part 2?", INCORRECT, ["revealed"]),
-        ("There are ninety-six pupils. What about part 2?", INCORRECT, ["revealed"]),
-        ("So there are 96 pupils. What about part 3?", CORRECT, []),
-        ("You add the two halves of the way then. What about part 3?", CORRECT, ["revealed"]),
-        ("The pupils. What about part 2? And what about the bus?", INCORRECT, ["questions"]),
-        ("The pupils, look at them.", INCORRECT, ["questions"]),
-        ("Look at the pupils. Find out how many of them there are.", INCORRECT, []),
-        ("Ha! Which team do you like?", STATES["irrelevant"], ["off_task"]),
-        ("The pupils: 72 - 15 = 67. What about part 2?", INCORRECT, ["arithmetic"]),
-        ("The pupils are not 72 - 15 = 67. What about part 2?", INCORRECT, ["arithmetic"]),
-        ("The pupils: 72 - 15 = 57. What about part 2?", INCORRECT, []),
-        ('You ask: "How many pupils? And when?" What about part 2?', INCORRECT, []),
-    ],
-)
+@each_case
 def test_a_reply_asks_one_question_about_the_problem_and_tells_no_answer_early(
-    reply: str, state: LearnerState, rules: list[str]
+    reply: str, state: str, rules: list[str]
 ) -> None:
-    made = conversation("Hm.", state)
-    assert [rule for rule, _ in reply_faults(reply, "Fine.", state, made, made.turns[-1])] == rules
+    made = conversation("Hm.", STATES[state])
+    assert [rule for rule, _ in reply_faults(reply, "Fine.", STATES[state], made, made.turns[-1])] == rules
 
 
 def test_a_tutor_may_quote_what_the_student_miscalculated() -> None:
@@ -288,19 +263,10 @@ def test_the_end_says_the_final_answer_and_asks_nothing() -> None:
     assert left == ["questions", "summary"]
 
 
-@pytest.mark.parametrize(
-    ("analysis", "state", "contradicts"),
-    [
-        ("The answer is wrong.", CORRECT, True),
-        ("The number is not right yet.", CORRECT, True),
-        ("The answer is correct.", INCORRECT, True),
-        ("The answer is incorrect.", INCORRECT, False),
-        ("It agrees with 96.", CORRECT, False),
-    ],
-)
-def test_an_analysis_that_contradicts_its_state_is_found(analysis: str, state: LearnerState, contradicts: bool) -> None:
-    made = conversation("Hm.", state)
-    found = [rule for rule, _ in reply_faults("The pupils?", analysis, state, made, made.turns[-1])]
+@each_case
+def test_an_analysis_that_contradicts_its_state_is_found(analysis: str, state: str, contradicts: bool) -> None:
+    made = conversation("Hm.", STATES[state])
+    found = [rule for rule, _ in reply_faults("The pupils?", analysis, STATES[state], made, made.turns[-1])]
     assert ("rationale" in found) is contradicts
 
 
@@ -316,3 +282,33 @@ def test_the_three_parts_are_read_however_they_are_set() -> None:
 def test_an_answer_without_its_parts_is_asked_for_again(text: str) -> None:
     with pytest.raises(Unreadable):
         Tutored.read(text)
+
+
+def test_a_turn_without_a_reply_breaks_no_rule_for_replies() -> None:
+    made = conversation("96 pupils", CORRECT)
+    made.turns[0].tutor.text = "How many pupils are there?"
+    answered = [fault for fault in check(made).faults if "asks exactly one" in fault or "rationale" in fault]
+    assert not answered
+    assert len(check(made).turns) == 2
+    made.turns[1].tutor.text = "Good."
+    made.turns[1].tutor.labels = TutorLabels(learner_state=CORRECT).SerializeToString()
+    assert any("questions: turn 2" in fault for fault in check(made).faults)
+
+
+def test_a_conversation_without_a_turn_is_checked() -> None:
+    made = conversation("96 pupils", CORRECT)
+    del made.turns[:]
+    assert not check(made).turns
+
+
+@each_case
+def test_a_request_at_the_end_is_one_question_whatever_it_begins_with(reply: str) -> None:
+    assert count_questions(reply) == 1
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["So it is 42.", "First, 6 times 7 is 42.", "So work is force times distance.", "Now think about the other bus."],
+)
+def test_a_statement_asks_nothing_whatever_it_begins_with(reply: str) -> None:
+    assert count_questions(reply) == 0

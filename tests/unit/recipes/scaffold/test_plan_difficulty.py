@@ -8,35 +8,23 @@ from click.testing import CliRunner
 
 from soliloquy.cli.main import commands
 from soliloquy.problems.sifting.sampling import by_solve_rate, short_bins
-from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from soliloquy_papers.scaffold.solve_rate import count_solved
+from tests.unit.answering import Answering
 from tests.unit.recipes.conversations import problem
-
-
-class Solving:
-    """A model that hands in these solutions in turn."""
-
-    def __init__(self, *solutions: str) -> None:
-        self._solutions = solutions
-        self.requests: list[GenerateRequest] = []
-
-    async def generate(self, request: GenerateRequest) -> Completion:
-        self.requests.append(request)
-        return Completion(text=self._solutions[(len(self.requests) - 1) % len(self._solutions)])
 
 
 async def test_a_try_counts_when_its_marked_answer_is_the_problems() -> None:
     right = ["W = 180 kJ\nAnswer: 180 kJ", "Answer: 180000 J", r"Answer: \boxed{1.8 × 10^5 J}"]
     wrong = ["It is 180000 J, I think.", "Answer: 18000 J", "Answer: 180000 N", "Answer: no idea", "   "]
-    assert await count_solved(problem(), Solving(*right), tries=3, seed=0) == 3
+    assert await count_solved(problem(), Answering(*right), tries=3, seed=0) == 3
     for text in wrong:
-        assert await count_solved(problem(), Solving(text), tries=1, seed=0) == 0
+        assert await count_solved(problem(), Answering(text), tries=1, seed=0) == 0
 
 
 async def test_each_try_has_a_seed_of_its_own_that_follows_from_the_runs() -> None:
     seeds = []
     for seed in (1, 1, 2):
-        model = Solving("Answer: 1 J")
+        model = Answering("Answer: 1 J")
         await count_solved(problem(), model, tries=4, seed=seed)
         seeds.append([request.seed for request in model.requests])
     assert seeds[0] == seeds[1] != seeds[2]

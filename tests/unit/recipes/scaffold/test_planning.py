@@ -15,7 +15,7 @@ from soliloquy.recipes.scaffold.planner import enrich
 from soliloquy.runtime.answers import Unreadable
 from soliloquy.runtime.ask import MAX_ASKS, Ask
 from soliloquy.v1.conversation_pb2 import Conversation, Enrichment, ParseOutcome
-from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+from tests.unit.answering import Answering
 from tests.unit.recipes.conversations import problem
 
 FORCE = {"Question": "What net force acts on the car?", "Expected Answer": "3600 N", "Steps": [1]}
@@ -27,19 +27,6 @@ REFUSED = json.dumps({"Reason": "Sub-question 2 is vague.", "Decision": "reject"
 def plan(*questions: dict[str, Any]) -> str:
     rows = list(questions or (FORCE, WORK))
     return json.dumps({"Analysis": "The force first, then the work.", "Sub-Questions": rows})
-
-
-class Answering:
-    """A model that gives its answers one after the other, the last one for ever."""
-
-    def __init__(self, *answers: str) -> None:
-        self._answers = list(answers)
-        self.requests: list[GenerateRequest] = []
-
-    async def generate(self, request: GenerateRequest) -> Completion:
-        self.requests.append(request)
-        answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
-        return Completion(text=answer, model="answering")
 
 
 async def enriched(model: Answering) -> Enrichment:

@@ -4,8 +4,10 @@ import pytest
 
 from soliloquy.recipes.soliloquy.truth import assess
 from soliloquy.truth.quantities import quantities_in
-from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.conversation_pb2 import Conversation, StudentReply, Turn
+from tests.cases import each_case
 from tests.unit.recipes.conversations import problem, turn
+from tests.unit.recipes.conversations import problem as car
 
 
 def claimed(*said: tuple[str, str]) -> tuple[float, bool | None] | None:
@@ -29,30 +31,22 @@ def test_an_answer_that_is_said_again_with_its_reason_is_one() -> None:
     assert claimed(("The net force is 3600 N.", "b3q"), (again, "b3p")) == (3600, True)
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "The net force is **3600 N**.",
-        r"So \(F = 3.6\,\text{kN}\).",
-        r"The net force is $3{,}600\ \mathrm{N}$.",
-        "**F = 3.6** kN",
-    ],
-)
+@each_case
 def test_a_result_in_markdown_or_latex_is_right(said: str) -> None:
     found = claimed((said, "b3q"))
     assert found is not None
     assert found[1] is True
 
 
-@pytest.mark.parametrize(
-    ("reason", "right"),
-    [
-        ("since one newton moves one kilogram and a thousand newtons a thousand.", True),
-        # A second conclusion of the kind leaves it open.
-        ("since one newton moves one kilogram, so a thousand newtons move a thousand kilograms.", None),
-    ],
-)
+@each_case
 def test_further_numbers_of_a_reason_make_no_right_answer_wrong(reason: str, right: bool | None) -> None:
     found = claimed((f"That makes 3600 N, {reason}", "b3p"))
     assert found is not None
     assert found[1] is right
+
+
+@each_case
+def test_a_kept_chat_is_judged_by_the_number_that_the_person_meant(text: str, right: bool) -> None:
+    turn = Turn(number=1, student=StudentReply(text=text))
+    [truth] = assess(Conversation(problem=car(), turns=[turn], person=True))
+    assert truth.claim.right is right

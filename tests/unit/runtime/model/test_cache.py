@@ -13,6 +13,7 @@ from soliloquy.runtime.model.opening import client_for
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.runtime.retry import CannotServe
 from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest, Message, Sampling
+from tests.cases import each_case
 
 HOSTED = Endpoint(engine="openai", base_url="http://far/v1", model="large")
 
@@ -57,11 +58,7 @@ async def test_what_was_asked_before_is_not_asked_again_in_whatever_process(tmp_
     assert (first, model.asked) == (again, 1)
 
 
-@pytest.mark.parametrize(
-    "other",
-    [{"text": "How?"}, {"seed": 2}, {"temperature": 0.6}, {"adapter": "a"}, {"schema": "{}"}, {"role": "tutor"}],
-    ids=str,
-)
+@each_case
 async def test_another_request_has_an_answer_of_its_own(tmp_path: Path, other: dict[str, Any]) -> None:
     cache = AnswerCache(tmp_path)
     cached = cached_model(Numbering(), cache)

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -12,7 +12,7 @@ from soliloquy.recipes.answers import Decision, Program
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.runtime.model.faults import InvalidAnswer
 from soliloquy.runtime.model.negotiation import MOST_ADAPTATIONS, error_in
-from soliloquy.v1.model_pb2 import Finish, GenerateRequest
+from soliloquy.v1.model_pb2 import Finish, GenerateRequest, Message
 from tests.unit.runtime.model.far import ANSWER, REQUEST, Far, error, line_to, said
 from tests.unit.runtime.model.streams import KeptStreams
 
@@ -152,19 +152,6 @@ async def test_what_one_client_found_out_the_next_one_of_the_process_knows_and_i
     assert told.message.endswith("model 'large') refuses seed: left out from here on")
 
 
-async def test_another_model_at_the_same_endpoint_is_asked_with_everything() -> None:
-    def refuse(body: dict[str, Any]) -> Callable[[], web.Response] | None:
-        return error(400, "no", param="seed") if "seed" in body and body["model"] == "large" else None
-
-    far = Refusing(refuse)
-    adapted = GenerateRequest(adapter="tutor-1")
-    adapted.MergeFrom(REQUEST)
-    async with line_to(far) as line:
-        await line.ask(REQUEST, 5)
-        await line.ask(adapted, 5)
-    assert ["seed" in body for body in far.bodies] == [True, False, True]
-
-
 @pytest.mark.parametrize(
     "words",
     ["'max_tokens' is too large: 9000. This model's maximum context length is 4096 tokens.", "seed of doubt"],
@@ -216,3 +203,49 @@ def test_what_a_validation_error_repeats_of_the_request_is_not_read() -> None:
 @pytest.mark.parametrize("quoted", [{"error": {"message": "you said \ud83d"}}, {"error": "you said \ud83d"}])
 def test_half_of_a_quoted_emoji_is_told_as_text_that_every_record_can_hold(quoted: dict[str, Any]) -> None:
     assert "you said \\ud83d" in error_in(json.dumps(quoted).encode()).words
+
+
+RULES = "You are a tutor."
+SO_FAR = "The conversation so far:\n<conversation>\nStudent: 3?\n</conversation>\n"
+TASK = "\nReply."
+ASKED = GenerateRequest(
+    messages=[Message(role="system", text=RULES), Message(role="user", text=SO_FAR + TASK)], draw_key="c-1"
+)
+
+
+async def body_in(dialect: str, model: str = "large", asked: GenerateRequest = ASKED) -> dict[str, Any]:
+    far = Far(said(200))
+    async with line_to(far, dialect=dialect, model=model) as line:
+        await line.ask(asked, 5.0)
+    return far.bodies[0]
+
+
+async def test_the_calls_of_a_conversation_have_one_cache_key_where_the_api_has_such() -> None:
+    assert (await body_in("openai"))["prompt_cache_key"] == "c-1"
+    assert (await body_in("openai-reasoning"))["prompt_cache_key"] == "c-1"
+
+
+@pytest.mark.parametrize("dialect", ["unknown", "vllm", "anthropic", "gemini", "azure"])
+async def test_other_apis_are_sent_nothing_that_they_may_refuse(dialect: str) -> None:
+    body = await body_in(dialect)
+    assert "prompt_cache_key" not in body
+    assert [message["content"] for message in body["messages"]] == [RULES, SO_FAR + TASK]
+
+
+def marked(content: Sequence[dict[str, Any]]) -> list[tuple[str, bool]]:
+    return [(part["text"], "cache_control" in part) for part in content]
+
+
+async def test_marks_stand_behind_the_rules_and_behind_the_conversation_so_far() -> None:
+    system, user = (await body_in("openrouter", "anthropic/claude-sonnet-4.5"))["messages"]
+    assert marked(system["content"]) == [(RULES, True)]
+    assert marked(user["content"]) == [(SO_FAR, True), (TASK, False)]
+    plain = await body_in("openrouter", "meta-llama/llama-3.3-70b")
+    assert plain["messages"][0]["content"] == RULES
+
+
+async def test_a_prompt_without_a_conversation_has_a_mark_behind_its_rules_alone() -> None:
+    asked = GenerateRequest(messages=[Message(role="system", text=RULES), Message(role="user", text="Plan.")])
+    system, user = (await body_in("openrouter", "anthropic/claude-sonnet-4.5", asked))["messages"]
+    assert marked(system["content"]) == [(RULES, True)]
+    assert marked(user["content"]) == [("Plan.", False)]

@@ -10,15 +10,12 @@ import pytest
 from aiohttp import web
 
 from soliloquy.runtime.listening import listening
-from soliloquy.runtime.model import ModelRefused
+from soliloquy.runtime.model import ModelRefused, faults
 from soliloquy.runtime.model.agreements import FILE
 from soliloquy.runtime.model.faults import (
     EndpointRefuses,
     InvalidAnswer,
-    Overloaded,
     RetryableFault,
-    Throttled,
-    TimedOut,
     Unreachable,
 )
 from soliloquy.runtime.model.keys import Key
@@ -28,6 +25,7 @@ from soliloquy.runtime.model.samples import with_seeds
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.runtime.thoughts import parts_of
 from soliloquy.v1.model_pb2 import Finish, GenerateRequest
+from tests.cases import each_case
 from tests.unit.runtime.model.far import ANSWER, REQUEST, SECRET, Far, error, line_to, said
 from tests.unit.runtime.model.streams import KeptStreams
 
@@ -62,51 +60,24 @@ async def test_an_adapter_is_asked_for_as_a_model_of_its_own() -> None:
     assert far.bodies[0]["model"] == "tutor-1"
 
 
-@pytest.mark.parametrize(
-    ("answer", "raised", "words"),
-    [
-        (error(401, "Incorrect API key provided"), EndpointRefuses, "refuses the key in OPENAI_API_KEY"),
-        (error(403, "no access"), EndpointRefuses, "refuses the key in OPENAI_API_KEY"),
-        (error(402, "pay"), EndpointRefuses, "402"),
-        (error(404, "The model `large` does not exist"), EndpointRefuses, "'large'.* does not exist"),
-        (error(400, "Model Not Exist"), EndpointRefuses, "does not serve this model"),
-        (said(301, Location="http://elsewhere"), EndpointRefuses, "check the address"),
-        (error(429, "quota", code="insufficient_quota"), EndpointRefuses, "quota exhausted"),
-        (error(429, "slow down"), Throttled, "slow down"),
-        (error(408, "too slow"), TimedOut, "408"),
-        (error(400, "context length exceeded"), ModelRefused, "hosted .*context length exceeded"),
-        (error(413, "too large"), ModelRefused, "413"),
-        (error(422, "unprocessable"), ModelRefused, "422"),
-        (error(409, "conflict"), InvalidAnswer, "409"),
-        (error(500, "oops"), InvalidAnswer, "oops"),
-        (error(502, "bad gateway"), InvalidAnswer, "502"),
-        (error(503, "overloaded"), Overloaded, "overloaded"),
-        (error(529, "overloaded"), Overloaded, "529"),
-        (lambda: web.Response(text="<html>\n oops </html>", status=500), InvalidAnswer, "500: <html> oops </html>"),
-        (
-            lambda: web.Response(text="<html>Hi", content_type="text/html"),
-            EndpointRefuses,
-            "a web page .*check the address",
-        ),
-        (said(200, {"error": {"message": "no credit", "code": 402}}), EndpointRefuses, "quota exhausted"),
-        (lambda: web.Response(text="no JSON"), InvalidAnswer, "not a chat completion: 'no JSON'"),
-        (lambda: web.Response(text="[" * 100_000), InvalidAnswer, "not a chat completion"),
-        (lambda: web.Response(text="[" * 100_000, status=500), InvalidAnswer, "500"),
-        (
-            lambda: web.Response(text="data: " + "[" * 100_000 + "\n\n", content_type="text/event-stream"),
-            InvalidAnswer,
-            "not a chat completion",
-        ),
-        (said(200, {"choices": []}), InvalidAnswer, "not a chat completion"),
-        (said(200, []), InvalidAnswer, "not a chat completion"),
-        (said(200, {"choices": [{"message": {"content": 3}}]}), InvalidAnswer, "not a chat completion"),
-    ],
-)
+@each_case
 async def test_each_failure_is_what_it_means_for_the_call(
-    answer: Callable[[], web.Response], raised: type[Exception], words: str
+    status: int,
+    body: Any,
+    headers: dict[str, str] | None,
+    page: str | None,
+    kind: str | None,
+    raised: str,
+    words: str,
 ) -> None:
+    def answer() -> web.Response:
+        if page is None:
+            return said(status, body, **(headers or {}))()
+        text = page.replace("DEEP", "[" * 100_000)
+        return web.Response(text=text, status=status, content_type=kind or "text/plain")
+
     async with line_to(Far(answer)) as line:
-        with pytest.raises(raised, match=words):
+        with pytest.raises(getattr(faults, raised, ModelRefused), match=words):
             await line.ask(REQUEST, 5)
 
 
@@ -144,29 +115,10 @@ async def test_the_key_is_in_no_log_however_much_is_logged(caplog: pytest.LogCap
     assert SECRET not in caplog.text
 
 
-async def test_a_model_that_knows_the_bound_on_tokens_by_its_other_name_is_asked_with_that() -> None:
-    far = Far(error(400, "'max_tokens' is not supported with this model. Use 'max_completion_tokens'."), said(200))
-    async with line_to(far) as line:
-        for _ in range(2):
-            await line.ask(REQUEST, 5)
-    assert [("max_tokens" in body, body.get("max_completion_tokens")) for body in far.bodies] == [
-        (True, None),
-        (False, 77),
-        (False, 77),
-    ]
-
-
 async def test_the_settings_may_say_that_an_endpoint_has_no_schemas() -> None:
     far = Far(said(200))
     async with line_to(far, schema="none") as line:
         await line.ask(REQUEST, 5)
-    assert "response_format" not in far.bodies[0]
-
-
-async def test_free_text_is_asked_for_without_a_schema() -> None:
-    far = Far(said(200))
-    async with line_to(far) as line:
-        await line.ask(GenerateRequest(messages=REQUEST.messages), 5)
     assert "response_format" not in far.bodies[0]
 
 
@@ -253,35 +205,11 @@ async def test_an_answer_that_was_cut_off_does_not_tell_that_a_model_speaks_at_o
     assert heard.answers == [[]]
 
 
-@pytest.mark.parametrize(
-    ("answer", "counts"),
-    [
-        ({"usage": {"prompt_tokens_details": {"cached_tokens": 7}}}, {"cached_tokens": 7}),
-        ({"usage": {"prompt_cache_hit_tokens": 7}}, {"cached_tokens": 7}),
-        ({"timings": {"cache_n": 7}}, {"cached_tokens": 7}),
-        ({"usage": {"reasoning_tokens": 7, "completion_tokens": 9}}, {"reasoning_tokens": 7, "completion_tokens": 9}),
-        (
-            {"usage": {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 17}},
-            {"prompt_tokens": 5, "completion_tokens": 12, "reasoning_tokens": 10},
-        ),
-        ({"usage": {"cost": 0.25}}, {"cost": 0.25}),
-        ({"usage": {"cost": {"total_cost": 0.25}}}, {"cost": 0.25}),
-        ({"usage": {"cost": None, "prompt_tokens_details": None}}, {"cost": 0.0}),
-    ],
-)
-async def test_tokens_and_cost_are_read_wherever_an_endpoint_tells_them(
-    answer: dict[str, Any], counts: dict[str, float]
-) -> None:
-    async with line_to(Far(said(200, ANSWER | {"usage": {}} | answer))) as line:
+@each_case
+async def test_tokens_and_cost_are_read_wherever_an_endpoint_tells_them(answer: str, counts: dict[str, float]) -> None:
+    async with line_to(Far(said(200, ANSWER | {"usage": {}} | json.loads(answer)))) as line:
         completion = await line.ask(REQUEST, 5)
     assert {name: getattr(completion, name) for name in counts} == counts
-
-
-async def test_where_nobody_hears_nothing_comes_in_pieces() -> None:
-    far = Far(said(200))
-    async with line_to(far) as line:
-        await line.ask(REQUEST, 5)
-    assert "stream" not in far.bodies[0]
 
 
 @pytest.mark.parametrize(
