@@ -1,4 +1,4 @@
-"""`soliloquy adapters` without a model service: what is kept, and what is refused."""
+"""`soliloquy adapters` and `retrain` without a model service: what is kept, and what is refused."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Roles and rates: who may make which call, and how often."""
+"""Who may make which call, and how often: roles, rates, origins and the file of tokens."""
 
 import logging
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Settings of the engines: what they reserve, what follows from them, and contradictions that are refused in a line."""
+"""Settings of the engines are checked and passed on; bases and adapters are known by their weights."""
 
 import hashlib
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""A program that compares nothing is compared by its numbers, and a tutor must not deny them."""
+"""The verdict of a program, also by its numbers; values that nobody gave, and results that nobody calculated."""
 
 from typing import Any
 

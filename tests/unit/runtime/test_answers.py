@@ -1,4 +1,4 @@
-"""Which answers of a model are accepted, and which are asked for again."""
+"""How the answers of a model are read, which are asked for again, and which part of one shows while it is written."""
 
 import json
 from itertools import pairwise, permutations

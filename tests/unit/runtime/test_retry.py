@@ -1,18 +1,13 @@
-"""How the retry policy treats a failed event."""
+"""How a failed event is tried again, and from which one on a successor reads."""
 
 from dataclasses import replace
-from itertools import islice
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soliloquy.runtime.driver import Quota, left_to_submit, most_problems
-from soliloquy.runtime.events import Event, Undecodable, first_event, message_of
+from soliloquy.runtime.events import Event
 from soliloquy.runtime.retry import MAX_ERROR_CHARACTERS, RetryPolicy, dead, failed, parked
 from soliloquy.runtime.transports.watermark import Watermark
-from soliloquy.v1.events_pb2 import ConversationFinished, RunChanged
-from soliloquy.v1.runs_pb2 import Run
 
 EVENT = Event(id="e1", topic="student.replied", key="c1", payload=b"p", source="student", time=1.0, traceparent="t")
 
@@ -96,50 +91,3 @@ def test_an_offset_is_open_from_its_taking_to_its_finish() -> None:
     watermark.finish(4)
     assert not watermark.is_open(4)
     assert watermark.position == 5
-
-
-def quota(*, accepted: int = 0, given_up: int = 0, unfit: int = 0) -> Quota:
-    return Quota(conversations=5, accepted=accepted, given_up=given_up, unfit=unfit)
-
-
-def test_a_problem_that_is_no_use_to_the_recipe_is_replaced_beyond_the_limit_but_not_for_ever() -> None:
-    assert [most_problems(5, unfit) for unfit in (0, 3, 40, 1_000)] == [10, 13, 50, 50]
-
-
-def test_no_more_problems_are_submitted_than_are_wanted_and_one_more_for_each_that_is_given_up() -> None:
-    assert [quota().admits(ordinal, 0, ahead=100) for ordinal in (4, 5)] == [True, False]
-    assert [quota(given_up=2).admits(ordinal, 0, ahead=100) for ordinal in (6, 7)] == [True, False]
-
-
-def test_no_more_are_submitted_than_so_many_ahead_of_those_that_are_settled() -> None:
-    assert [quota(accepted=1).admits(4, submitted, ahead=3) for submitted in (3, 4)] == [True, False]
-
-
-def test_a_run_is_over_with_all_that_are_wanted_or_when_enough_problems_were_tried() -> None:
-    assert not quota(accepted=4, given_up=5).is_over
-    assert quota(accepted=5).is_over
-    assert quota(accepted=4, given_up=6).is_over
-    assert not quota(accepted=4, given_up=6, unfit=1).is_over
-
-
-def test_what_is_settled_or_under_way_is_not_submitted_again() -> None:
-    assert list(islice(left_to_submit({0, 2}, {3}), 3)) == [1, 4, 5]
-
-
-ELSEWHERE = ["..", "../../x", "/etc/passwd", ".run", "a/b", "a\\b", "a\0b", "a b", "a\nb", "\x1b[2J", "é", "x" * 201]
-
-
-@pytest.mark.parametrize("name", ["", *ELSEWHERE])
-@pytest.mark.parametrize("field", ["id", "growing"])
-def test_a_run_without_a_name_or_named_like_another_place_is_not_read(name: str, field: str) -> None:
-    run = Run(id=name) if field == "id" else Run(growing=name)
-    for message in (ConversationFinished(), RunChanged()):
-        (message.conversation.run if isinstance(message, ConversationFinished) else message.run).CopyFrom(run)
-        with pytest.raises(Undecodable, match="has no valid run id"):
-            message_of(first_event(message, source="somebody", time=1.0))
-
-
-@pytest.mark.parametrize("name", ["84a139b8d77a3def660e43f6", "people", "soliloquy-1a2b", "first.try_2:a"])
-def test_the_names_that_runs_have_are_read(name: str) -> None:
-    message = RunChanged(run=Run(id=name, growing="2030"))
-    assert message_of(first_event(message, source="somebody", time=1.0)) == message

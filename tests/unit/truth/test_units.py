@@ -1,4 +1,4 @@
-"""A unit is read in symbols and in words, and what it measures is known."""
+"""Units are read in symbols and in words, measure as pint says, and fit the problem and the calculation or not."""
 
 import functools
 import tomllib

@@ -1,4 +1,4 @@
-"""Calls pass in order, as many as the endpoint takes."""
+"""Calls pass in order, as many as the endpoint takes, and wait while it is gone."""
 
 import asyncio
 from email.utils import formatdate
