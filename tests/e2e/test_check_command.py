@@ -15,7 +15,7 @@ from tests.datasets import accepted_rows, written
 from tests.e2e.hosted import model_service
 from tests.e2e.runs import SOLILOQUY, said
 
-CONVERSATIONS = 12
+CONVERSATIONS = 8
 
 
 def check(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:

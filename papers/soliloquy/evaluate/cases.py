@@ -14,7 +14,6 @@ from soliloquy.recipes.answers import StudentMessage
 from soliloquy.recipes.claims import record_claims
 from soliloquy.recipes.soliloquy import prompting
 from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels
-from soliloquy.recipes.soliloquy.rules import POLICY
 from soliloquy.recipes.soliloquy.truth import TurnTruth, assess
 from soliloquy.runtime.ask import record_of
 from soliloquy.runtime.seeds import digest, draw, seed
@@ -174,6 +173,4 @@ def _latest(conversation: Conversation) -> TurnTruth:
 
 
 def _is_in_words(conversation: Conversation) -> bool:
-    text = conversation.turns[-1].student.text
-    asks = any(cue in text.casefold() for cue in POLICY["cues"]["asks_for_solution"])
-    return len(conversation.turns) > 1 and not asks and not quantities_in(text)
+    return len(conversation.turns) > 1 and not quantities_in(conversation.turns[-1].student.text)
