@@ -7,7 +7,7 @@ import shutil
 import time
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -55,9 +55,6 @@ class Alerts:
         """Returns when every target has answered and the rules have been evaluated."""
         self._until(lambda: self._value("sum(up)") == targets, "not all targets answer")
         self._until(lambda: self._value("count(soliloquy:dead_letters:max)") > 0, "no rule was evaluated")
-
-    def wait_for_value(self, query: str, holds: Callable[[float], bool]) -> None:
-        self._until(lambda: holds(self._value(query)), f"{query} is not so")
 
     def fires(self, alert: str, within: float = 120.0) -> dict[str, Any]:
         seen: dict[str, dict[str, Any]] = {}

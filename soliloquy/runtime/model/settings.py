@@ -177,10 +177,6 @@ class Models:
         return replace(self, roles=changed)
 
     @property
-    def has_scripted(self) -> bool:
-        return any(endpoint.engine == "scripted" for endpoint in self.used.values())
-
-    @property
     def has_batches(self) -> bool:
         return any(endpoint.batch for endpoint in self.used.values())
 

@@ -43,7 +43,6 @@ def test_what_cannot_be_kept_is_one_line(tmp_path: Path) -> None:
 
 
 SERVED = ["--base", ".", "--name", "tutor", "--model-address", "127.0.0.1:9"]
-SMOKE = ["--config", "smoke"]
 REGISTRY = ["--registry", "registry"]
 
 

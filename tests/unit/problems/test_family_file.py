@@ -32,11 +32,6 @@ def test_every_value_of_a_range_is_clean(tmp_path: Path) -> None:
     assert masses == ["0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9"]
 
 
-FALL = "falling_object"
-GAS = "heated_gas"
-MAGNET = "concept_broken_magnet"
-
-
 def changed(name: str, old: str, new: str, folder: Path) -> Path:
     text = load_bank("physics").files[name].read_text("utf-8")
     assert old in text
