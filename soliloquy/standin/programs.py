@@ -72,7 +72,7 @@ def code(scene: Scene, rng: Random) -> str:
     lines = found[1].split("; ") if found else ['finding = "beyond the stand-in"']
     # A model makes up what it is not told.
     known = {"math", "sympy", "rel_tol", *dir(builtins), *(line.partition(" = ")[0] for line in lines)}
-    used = {name for line in lines for name in _NAME.findall(re.sub(r"'[^']*'", "", line.partition(" = ")[2]))}
+    used = {name for line in lines for name in _NAME.findall(re.sub(r"(['\"]).*?\1", "", line.partition(" = ")[2]))}
     lacking = [] if "sympy" in used else [f"{name} = 1  # assumed" for name in sorted(used - known)]
     names = [found[1] for line in lines if (found := _ASSIGNED.match(line)) and not found[1].startswith("student")]
     results = names[-2:] if names[-1] == "is_correct" and "sympy" not in used else names[-1:]
