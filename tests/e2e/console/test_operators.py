@@ -32,7 +32,8 @@ async def test_what_one_operator_does_the_other_sees(
         await page.click(".tools button", "Pause")
         await other.until(f"{STATE} === 'paused'")
         await other.click(".tools button", "Resume")
-        await page.until(f"{STATE} === 'running'")
+        for one in (page, other):
+            await one.until(f"{STATE} === 'running'")
         await other.click(".tools button", "Cancel")
         await other.click("dialog[open] button", "Keep it")
         await other.until("!document.querySelector('dialog')")
