@@ -20,7 +20,7 @@ install = $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes 
 	|| $(BIN)/pip install --quiet --no-compile --require-hashes -r $(1)
 
 # The tests that tell most in half a minute. They need nothing but `.venv/dev`.
-FAST := $(filter-out %_sources.py %_unknowns.py %_units.py %_long_texts.py %_labelled.py %_learner.py %_parquet.py, \
+FAST := $(filter-out %_sources.py %_unknowns.py %_units.py %_long_texts.py %_labelled.py %_learner.py %_parquet.py %_once_more.py, \
 	$(wildcard $(addsuffix /test_*.py,$(addprefix tests/unit/,. truth runtime recipes))))
 
 .PHONY: help demo check test thorough lint protos kafka observe faults faults-long attack bench dashboards docs pictures images images-check release bundle compose-check chart-cluster chart-node installation servers lock clean

@@ -56,7 +56,7 @@ class LazyGroup(Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in self._modules:
             return None
-        # What modules define stays: looking for garbage in it takes a tenth of a command's start.
+        # Modules leave no garbage, and the search for it takes a tenth of a command's start.
         gc.disable()
         try:
             module = import_module(self._modules[name])
