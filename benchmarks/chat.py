@@ -23,8 +23,8 @@ from benchmarks.sandbox_load import patient_settings
 from soliloquy.client import Sandbox
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.runs.chat import ChatTutors, routes, tutor, tutoring_model
+from soliloquy.runs.chosen_model import ModelSettings, scripted_model
 from soliloquy.runs.gateway import Plans
-from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import ChunkReceiver, StreamingModel, StreamListener
 from soliloquy.runtime.model.settings_file import shipped_models
@@ -37,7 +37,7 @@ from soliloquy_services.gateway.access.rate import RATE_LIMITS
 from soliloquy_services.gateway.app import serving
 from soliloquy_services.gateway.chat.chats import ChatSettings
 from soliloquy_services.gateway.chat.tutor import person_in
-from soliloquy_services.gateway.http.application import application
+from soliloquy_services.gateway.http.dispatcher import application
 from soliloquy_services.gateway.service import Gateway
 from soliloquy_services.gateway.settings import GatewaySettings
 

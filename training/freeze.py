@@ -12,8 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from soliloquy.dataset.layout import ACCEPTED, ShardLimits
-from soliloquy.dataset.manifest import read_manifest, shards_of, versions, write_manifest
+from soliloquy.dataset.manifest import ACCEPTED, ShardLimits, read_manifest, shards_of, versions, write_manifest
 from soliloquy.dataset.prompts import write_prompts
 from soliloquy.dataset.shards import DatasetWriter
 from soliloquy.dataset.storage import Storage
@@ -22,7 +21,7 @@ from soliloquy.recipes.prompts import own_texts
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.events import Undecodable, message_of
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.regular_file import read_json
+from soliloquy.runtime.files import read_json
 from soliloquy.runtime.topics import TOPIC_OF
 from soliloquy.runtime.transports.port import Delivery, Transport
 from soliloquy.v1.conversation_pb2 import Conversation

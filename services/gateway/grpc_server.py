@@ -20,8 +20,8 @@ from soliloquy.v1 import gateway_pb2
 from soliloquy_services.gateway.access.access import Access, Credentials, bearer, target_of
 from soliloquy_services.gateway.access.connections import peer_at
 from soliloquy_services.gateway.access.rate import REFUSAL_SECONDS
-from soliloquy_services.gateway.refusals import Code, Refusal
 from soliloquy_services.gateway.service import Gateway
+from soliloquy_services.gateway.validation import Code, Refusal
 from soliloquy_services.gateway.watching import Skipped
 
 SERVICE = gateway_pb2.DESCRIPTOR.services_by_name["RunService"]

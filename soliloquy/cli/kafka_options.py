@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from soliloquy.cli.parameters import BROKERS
 from soliloquy.cli.service_options import Command, gathered, option
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.regular_file import read_regular_text
+from soliloquy.runtime.files import read_regular_text
 from soliloquy.runtime.transports.kafka import KafkaSettings
 
 _PREFIX = "SOLILOQUY_KAFKA_"

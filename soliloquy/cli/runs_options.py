@@ -9,7 +9,7 @@ from soliloquy.cli.service_options import gathered, option
 from soliloquy.cli.tls_options import TLS_HELP, client_tls
 from soliloquy.client import Runs
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.regular_file import read_regular_text
+from soliloquy.runtime.files import read_regular_text
 
 TOKEN = "SOLILOQUY_TOKEN"
 # The time for reaching a gateway and for its answer.

@@ -11,9 +11,9 @@ import click
 
 from soliloquy.cli.options import COUNT, NEW_FOLDER, WORKERS
 from soliloquy.cli.parameters import DURATION, SIZE, Choice, whole
-from soliloquy.dataset.layout import ShardLimits
+from soliloquy.dataset.manifest import ShardLimits
 from soliloquy.recipes.recipe import load_judges
-from soliloquy.runtime.foreign import refuse_foreign
+from soliloquy.runtime.files import refuse_foreign
 from soliloquy.standin.faults import LEVELS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -133,7 +133,7 @@ def collector_options(command: Command) -> Callable[..., Any]:
 
 def sandbox_options(command: Command) -> Callable[..., Any]:
     """Hands the command `sandbox`, the settings of the executor."""
-    from soliloquy_services.executor.settings import SandboxSettings
+    from soliloquy_services.executor.policy import SandboxSettings
 
     defaults = SandboxSettings()
 

@@ -15,8 +15,18 @@ import pyarrow.parquet as pq
 from google.protobuf.message import DecodeError
 
 from soliloquy.dataset.frames import read_payloads
-from soliloquy.dataset.layout import ACCEPTED, PROMPTS, REJECTED, TIMED, UNFINISHED_PROMPTS, WORKING
-from soliloquy.dataset.manifest import Shard, UnreadableManifest, read_manifest, shards_of
+from soliloquy.dataset.manifest import (
+    ACCEPTED,
+    PROMPTS,
+    REJECTED,
+    TIMED,
+    UNFINISHED_PROMPTS,
+    WORKING,
+    Shard,
+    UnreadableManifest,
+    read_manifest,
+    shards_of,
+)
 from soliloquy.dataset.prompts import read_prompts
 from soliloquy.dataset.rows import (
     REASONS,
@@ -34,8 +44,8 @@ from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.timings import without_timings
 from soliloquy.recipes.packages import DEFAULT
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.files import NotRegular, read_json
 from soliloquy.runtime.parquet import BoundedParquetFile, TooLarge
-from soliloquy.runtime.regular_file import NotRegular, read_json
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
 

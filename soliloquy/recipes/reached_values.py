@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from soliloquy.recipes.codegen import has_run
 from soliloquy.recipes.verdicts import is_of_student
-from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.files import table_beside
 from soliloquy.runtime.values import plain
 from soliloquy.truth.calculations import results_in
 from soliloquy.truth.markup import without_markup

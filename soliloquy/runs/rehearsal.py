@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from soliloquy.problems.sources import ProblemSource
 from soliloquy.recipes.recipe import find
 from soliloquy.runs.assembly import conversation_handlers
-from soliloquy.runs.model import ModelSettings, scripted_model
+from soliloquy.runs.chosen_model import ModelSettings, scripted_model
 from soliloquy.runs.plan import Plan
 from soliloquy.runtime.events import ConversationEvent
 from soliloquy.runtime.failure import Failure, Refused
@@ -75,8 +75,8 @@ async def rehearsed(plan: Plan, source: ProblemSource, sandbox: "JobExecutor", p
 @asynccontextmanager
 async def own_sandboxes() -> AsyncIterator["JobExecutor"]:
     """Runs the programs of a rehearsal in sandboxes of this process."""
+    from soliloquy_services.executor.policy import SandboxSettings
     from soliloquy_services.executor.pool import SandboxPool
-    from soliloquy_services.executor.settings import SandboxSettings
 
     pool = SandboxPool(SandboxSettings(spares=0))
     try:

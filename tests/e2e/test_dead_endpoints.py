@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from soliloquy.runs import progress
-from soliloquy.runtime.listening import listening
+from soliloquy.runtime.http_server import listening
 from tests.e2e.consoles import site
 from tests.e2e.hosted import answering, fake, silent
 from tests.e2e.runs import SOLILOQUY, command, grown, killed_at_end, said

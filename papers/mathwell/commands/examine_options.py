@@ -13,13 +13,12 @@ from soliloquy.cli.attended import attended_results
 from soliloquy.cli.model_options import model_options
 from soliloquy.cli.options import IN_FLIGHT, WAIT, count_option
 from soliloquy.cli.service_options import Command, gathered
-from soliloquy.runs.model import ModelSettings, scripted_model
+from soliloquy.runs.chosen_model import ModelSettings, scripted_model
 from soliloquy.runtime.model.checking import require_endpoints
 from soliloquy.runtime.model.opening import open_models
 from soliloquy.runtime.model.settings import Models
 from soliloquy_papers.mathwell.commands.examination import examine
-from soliloquy_papers.mathwell.criteria.evidence import Evidence
-from soliloquy_papers.mathwell.criteria.verdicts import WordProblem
+from soliloquy_papers.mathwell.criteria.verdicts import Evidence, WordProblem
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,8 +34,8 @@ class Examination:
         return asyncio.run(self._examined(problems, quiet=quiet)) if self.wanted else ()
 
     async def _examined(self, problems: Sequence[WordProblem], *, quiet: bool) -> Sequence[Evidence]:
+        from soliloquy_services.executor.policy import SandboxSettings
         from soliloquy_services.executor.pool import SandboxPool
-        from soliloquy_services.executor.settings import SandboxSettings
 
         await require_endpoints(self.models, self.cache)
         room = asyncio.Semaphore(self.in_flight)

@@ -16,7 +16,7 @@ from soliloquy.cli.options import AS_JSON, EXISTING_FILE, NEW_FILE
 from soliloquy.cli.tables import table
 from soliloquy.cli.terminal import echo, open_console
 from soliloquy.problems.files.reading.rows import RefusedRow
-from soliloquy.runtime.atomic_file import atomic_file
+from soliloquy.runtime.files import atomic_file
 from soliloquy.v1.conversation_pb2 import Opinion
 from soliloquy_papers.mathwell.commands.examine_options import Examination, examining_options
 from soliloquy_papers.mathwell.commands.labelled import tell, word_problems
@@ -28,9 +28,8 @@ from soliloquy_papers.mathwell.commands.measuring import (
     repetition,
     told_repetition,
 )
-from soliloquy_papers.mathwell.criteria.evidence import Evidence, opinions_by
 from soliloquy_papers.mathwell.criteria.operations import operations_by_people
-from soliloquy_papers.mathwell.criteria.verdicts import Criterion, Labelled, Scores, WordProblem
+from soliloquy_papers.mathwell.criteria.verdicts import Criterion, Evidence, Labelled, Scores, WordProblem, opinions_by
 from soliloquy_papers.mathwell.figures.problem_measures import ProblemMeasures
 from soliloquy_papers.mathwell.readability import dale_chall, flesch_kincaid, tokens
 

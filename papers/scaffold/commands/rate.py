@@ -15,11 +15,10 @@ from soliloquy.cli.model_options import model_options
 from soliloquy.cli.options import AS_JSON, ATTEMPTS, IN_FLIGHT, PROBLEM_FILE_OUT, SEED, WAIT, count_option
 from soliloquy.cli.terminal import echo
 from soliloquy.problems.files.problem_file import read_problems
-from soliloquy.problems.sifting.policy import SOLVE_RATE
 from soliloquy.problems.sifting.problem_lines import problem_lines
-from soliloquy.problems.sifting.sampling import bin_name, bin_of
-from soliloquy.runs.model import ModelSettings, scripted_model
-from soliloquy.runtime.atomic_file import atomic_file
+from soliloquy.problems.sifting.sampling import SOLVE_RATE, bin_name, bin_of
+from soliloquy.runs.chosen_model import ModelSettings, scripted_model
+from soliloquy.runtime.files import atomic_file
 from soliloquy.runtime.model.checking import require_endpoints
 from soliloquy.runtime.model.opening import open_models
 from soliloquy.runtime.model.settings import Models

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from soliloquy.runtime.instruments import counter, histogram
+from soliloquy.runtime.metrics import counter, histogram
 from soliloquy_services.gateway.access.connections import Connections, Peer
 from soliloquy_services.gateway.access.rate import RATE_LIMITS, RateLimits, TokenBuckets, rate_key
 from soliloquy_services.gateway.access.tokens import ROLE_OF, Token, TokenFile, allowed, is_steering
-from soliloquy_services.gateway.refusals import Code, Refusal
+from soliloquy_services.gateway.validation import Code, Refusal
 
 REQUESTS = counter("soliloquy_gateway_requests_total")
 SECONDS = histogram("soliloquy_gateway_request_seconds")

@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from soliloquy.runtime.instruments import counter, gauge
+from soliloquy.runtime.metrics import counter, gauge
 from soliloquy_services.gateway.access.rate import rate_key
 
 OPEN = gauge("soliloquy_gateway_connections")

@@ -11,7 +11,7 @@ from soliloquy.cli.errors import writing_to
 from soliloquy.cli.evaluate.output import draw_picture
 from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, NEW_FOLDER
 from soliloquy.cli.terminal import echo, open_console
-from soliloquy.runtime.foreign import refuse_foreign
+from soliloquy.runtime.files import refuse_foreign
 
 COMPARISON = "comparison"
 

@@ -39,9 +39,8 @@ def evaluate_conversations(
     max_turns: int,
 ) -> Evaluated:
     """Has the tutor hold a conversation about each of the first problems; `titles` names the metrics."""
-    from soliloquy_training.evaluation.cases import digest_of, parse_figures
+    from soliloquy_training.evaluation.cases import digest_of, parse_figures, share_of
     from soliloquy_training.evaluation.report import figure_rows, table
-    from soliloquy_training.evaluation.shares import share_of
 
     source, problems = settings.held_out()
     wanted = list(islice(problems, cases))

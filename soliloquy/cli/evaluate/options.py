@@ -24,7 +24,7 @@ from soliloquy.cli.options import (
 )
 from soliloquy.cli.prompts_option import PROMPTS
 from soliloquy.cli.service_options import NOISE, with_options
-from soliloquy.runtime.foreign import refuse_foreign
+from soliloquy.runtime.files import refuse_foreign
 
 _QUESTIONS = (
     SEED,

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from soliloquy.cli.errors import writing_to
 from soliloquy.cli.terminal import echo, open_console
-from soliloquy.runtime.extras import NotInstalled
+from soliloquy.runtime.extensions import NotInstalled
 
 if TYPE_CHECKING:
     from soliloquy_training.evaluation.cases import CaseResult

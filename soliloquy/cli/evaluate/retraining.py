@@ -16,7 +16,7 @@ from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Problem
 
 if TYPE_CHECKING:
-    from soliloquy_training.adapters.canary import Canary
+    from soliloquy_training.adapters.activation import Canary
 
 RECIPE = click.option(
     "--recipe",

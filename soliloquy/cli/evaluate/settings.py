@@ -16,7 +16,7 @@ from soliloquy.problems.bank.bank import Bank
 from soliloquy.problems.bank.sampling import sample
 from soliloquy.problems.sources import ProblemSource, problem_source
 from soliloquy.recipes.recipe import find
-from soliloquy.runs.model import ModelSettings, scripted_model
+from soliloquy.runs.chosen_model import ModelSettings, scripted_model
 from soliloquy.runtime.model import StreamingModel
 from soliloquy.runtime.model.opening import ModelByRole
 from soliloquy.runtime.seeds import draw
@@ -157,8 +157,8 @@ def _of_file(source: ProblemSource, seed: int) -> Iterable[Problem]:
 @asynccontextmanager
 async def _sandboxed() -> "AsyncIterator[Execute]":
     from soliloquy_services.executor.handler import run
+    from soliloquy_services.executor.policy import SandboxSettings
     from soliloquy_services.executor.pool import SandboxPool
-    from soliloquy_services.executor.settings import SandboxSettings
 
     async with SandboxPool(SandboxSettings()) as pool:
         yield partial(run, sandbox=pool)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from soliloquy.runtime.extras import check_installed
+from soliloquy.runtime.extensions import check_installed
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import ModelRefused, StreamingModel, StreamListener
 from soliloquy.runtime.model.faults import ModelFailed

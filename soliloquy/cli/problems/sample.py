@@ -12,8 +12,8 @@ from soliloquy.cli.options import COUNT, NEW_PROBLEM_FILE, SEED
 from soliloquy.cli.terminal import echo
 from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.problems.bank.sampling import sample_lines
-from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.files import atomic_file
 
 
 @click.command(cls=Command)

@@ -18,9 +18,9 @@ from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.problems.files.problem_row import programs_row
 from soliloquy.problems.sifting.problem_lines import ProblemLine, problem_lines
 from soliloquy.problems.solving.independent_programs import PROGRAM, PROGRAMS, dispute, run_programs, weigh
-from soliloquy.runs.model import ModelSettings, scripted_model
-from soliloquy.runtime.atomic_file import atomic_file
+from soliloquy.runs.chosen_model import ModelSettings, scripted_model
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.files import atomic_file
 from soliloquy.runtime.model.checking import require_endpoints
 from soliloquy.runtime.model.opening import open_models
 from soliloquy.runtime.model.settings import Models
@@ -87,8 +87,8 @@ async def _checks(
     problems: Sequence[Problem], models: Models, cache: Path | None, source: Path, *, wait: bool, quiet: bool
 ) -> dict[str, Evidence | None]:
     """Returns what the programs came to, by question."""
+    from soliloquy_services.executor.policy import SandboxSettings
     from soliloquy_services.executor.pool import SandboxPool
-    from soliloquy_services.executor.settings import SandboxSettings
 
     await require_endpoints(models, cache)
     room = asyncio.Semaphore(_IN_FLIGHT)

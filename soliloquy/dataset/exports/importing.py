@@ -13,15 +13,14 @@ from soliloquy.dataset.exports.files import atomic_output
 from soliloquy.dataset.exports.format import ExportOptions, FolderFormat, Row, find, row_format
 from soliloquy.dataset.exports.slips import slips_in
 from soliloquy.dataset.exports.verbatim import kept, rewritten
-from soliloquy.dataset.layout import ShardLimits
-from soliloquy.dataset.manifest import versions, write_manifest
+from soliloquy.dataset.manifest import ShardLimits, versions, write_manifest
 from soliloquy.dataset.shards import DatasetWriter
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
 from soliloquy.recipes.labels import labels_of, row_path
 from soliloquy.recipes.packages import DEFAULT
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.regular_file import require_regular
+from soliloquy.runtime.files import require_regular
 from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import Conversation, Problem
 from soliloquy.v1.dataset_pb2 import Collected

@@ -5,15 +5,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from soliloquy.dataset.layout import ShardLimits
-from soliloquy.dataset.manifest import read_manifest, shards_of, write_manifest
+from soliloquy.dataset.manifest import ShardLimits, read_manifest, shards_of, write_manifest
 from soliloquy.dataset.shards import DatasetWriter
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
 from soliloquy.runtime.model import Model
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
-from soliloquy_papers.soliloquy.evaluate.figures import figures, page
+from soliloquy_papers.soliloquy.evaluate.evaluation import figures, page
 from soliloquy_training.continuous.folder import RoundOutcome
 from soliloquy_training.evaluation.report import write_report
 from tests.unit.papers.soliloquy.evaluate.cases import drawn, results

@@ -13,7 +13,7 @@ from soliloquy.cli.main import commands
 from soliloquy.cli.top.overview import Overview, overview
 from soliloquy.cli.top.scrape import Interval, Scrape, read
 from soliloquy.cli.top.view import view
-from soliloquy.runtime.listening import listening
+from soliloquy.runtime.http_server import listening
 
 STUDENT = """
 # TYPE soliloquy_lanes gauge

@@ -8,7 +8,7 @@ from typing import Any
 from soliloquy.dataset.reading import Dataset
 from soliloquy_papers.mathwell.figures.authored import count_authored
 from soliloquy_papers.mathwell.figures.problem_measures import cells
-from soliloquy_training.evaluation.shares import wilson
+from soliloquy_training.evaluation.cases import wilson
 from soliloquy_training.state import RoundsFolder, Workflow, write_json
 
 REPORT = "rounds.json"
