@@ -21,7 +21,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from soliloquy.web import FOLDER as SHARED
 from soliloquy_services.gateway.access.access import Access, AuditRecord, Credentials
-from soliloquy_services.gateway.access.connections import peer_at
 from soliloquy_services.gateway.access.loopback import names_loopback, same_origin
 from soliloquy_services.gateway.access.rate import REFUSAL_SECONDS
 from soliloquy_services.gateway.http.choices import choices
@@ -107,7 +106,6 @@ def credentials_of(request: Request) -> Credentials:
     return Credentials(
         address=request.client.host if request.client else "",
         token=token_of(request),
-        peer=peer_at("http", *request.client) if request.client else None,
         certificate=certificate_of(request.scope),
     )
 
