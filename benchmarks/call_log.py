@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Self
 
-from soliloquy.runs import chosen_model
+from soliloquy.runs import model
 from soliloquy.runtime.model import StreamingModel, StreamListener
 from soliloquy.runtime.seeds import digest, draw
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
@@ -59,12 +59,12 @@ class LoggedModel:
 
 def observe_models(observation: CallLog) -> None:
     """Has the scripted models of this process log their calls; modules import them after this."""
-    build = chosen_model.scripted_model
+    build = model.scripted_model
 
-    def observed(settings: chosen_model.ModelSettings) -> LoggedModel:
+    def observed(settings: model.ModelSettings) -> LoggedModel:
         return LoggedModel(build(settings), observation)
 
-    chosen_model.scripted_model = observed
+    model.scripted_model = observed
 
 
 def environment(observation: Path) -> dict[str, str]:

@@ -23,8 +23,8 @@ from benchmarks.sandbox_load import patient_settings
 from soliloquy.client import Sandbox
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.runs.chat import ChatTutors, routes, tutor, tutoring_model
-from soliloquy.runs.chosen_model import ModelSettings, scripted_model
 from soliloquy.runs.gateway import Plans
+from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import ChunkReceiver, StreamingModel, StreamListener
 from soliloquy.runtime.model.settings_file import shipped_models

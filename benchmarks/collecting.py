@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.command import Tell
 from benchmarks.processes import own_resident_mib
-from soliloquy.dataset.manifest import ACCEPTED, ShardLimits
+from soliloquy.dataset.layout import ACCEPTED, ShardLimits
 from soliloquy.dataset.rows import rows, schema
 from soliloquy.dataset.shards import GROUP_ROWS
 from soliloquy.dataset.storage import Storage

@@ -18,7 +18,8 @@ from benchmarks.figures import judged, merged
 from benchmarks.observed_run import ObservedRun, RunRequest
 from soliloquy.dataset.exports.exporting import export
 from soliloquy.dataset.exports.format import NAMES, ExportOptions, find
-from soliloquy.dataset.manifest import ACCEPTED, MANIFEST
+from soliloquy.dataset.layout import ACCEPTED
+from soliloquy.dataset.manifest import MANIFEST
 from soliloquy.dataset.reading import Dataset
 from soliloquy.dataset.rows import messages
 from soliloquy.runtime.failure import Failure

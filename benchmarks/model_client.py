@@ -20,8 +20,8 @@ from benchmarks.command import AS_JSON, Tell, rounds_option, show, spread, statu
 from benchmarks.figures import judged, merged
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model.agreements import agreement_with
-from soliloquy.runtime.model.cache import Key
 from soliloquy.runtime.model.dialects import dialect_of
+from soliloquy.runtime.model.keys import Key
 from soliloquy.runtime.model.negotiation import Attempt
 from soliloquy.runtime.model.openai_client import OpenAIClient
 from soliloquy.runtime.model.openai_format import body_of

@@ -12,7 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from soliloquy.dataset.manifest import ACCEPTED, ShardLimits, read_manifest, shards_of, versions, write_manifest
+from soliloquy.dataset.layout import ACCEPTED, ShardLimits
+from soliloquy.dataset.manifest import read_manifest, shards_of, versions, write_manifest
 from soliloquy.dataset.prompts import write_prompts
 from soliloquy.dataset.shards import DatasetWriter
 from soliloquy.dataset.storage import Storage

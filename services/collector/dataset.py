@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from soliloquy.dataset.frames import Frames
-from soliloquy.dataset.manifest import MANIFEST, ShardLimits, versions, write_manifest
+from soliloquy.dataset.layout import ShardLimits
+from soliloquy.dataset.manifest import MANIFEST, versions, write_manifest
 from soliloquy.dataset.prompts import write_prompts
 from soliloquy.dataset.reading import Dataset
 from soliloquy.dataset.rows import REASONS, messages, recipe_of, rows

@@ -10,7 +10,7 @@ from typing import Self
 
 from soliloquy.dataset.enrichments import CountedEnrichments
 from soliloquy.dataset.frames import Frames
-from soliloquy.dataset.manifest import IdSet
+from soliloquy.dataset.ids import IdSet
 from soliloquy.recipes.calls import calls_of_turns
 from soliloquy.runtime.model.costs import account, add_use, use_of
 from soliloquy.v1.conversation_pb2 import Conversation, Ending

@@ -13,18 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from soliloquy.dataset.frames import Frames
-from soliloquy.dataset.manifest import (
-    ACCEPTED,
-    KINDS,
-    REJECTED,
-    IdSet,
-    Shard,
-    ShardLimits,
-    read_manifest,
-    shards_of,
-    versions,
-    write_manifest,
-)
+from soliloquy.dataset.ids import IdSet
+from soliloquy.dataset.layout import ACCEPTED, KINDS, REJECTED, ShardLimits
+from soliloquy.dataset.manifest import Shard, read_manifest, shards_of, versions, write_manifest
 from soliloquy.dataset.prompts import write_prompts
 from soliloquy.dataset.shards import DatasetWriter, remove_leftovers
 from soliloquy.dataset.storage import Storage

@@ -6,8 +6,8 @@ from collections import Counter, OrderedDict
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
+from soliloquy.dataset.layout import WORKING
 from soliloquy.dataset.lock import write_lock
-from soliloquy.dataset.manifest import WORKING
 from soliloquy.dataset.storage import Storage
 from soliloquy.runtime.events import run_key
 from soliloquy.runtime.failure import Refused

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from soliloquy.dataset.manifest import ShardLimits
+from soliloquy.dataset.layout import ShardLimits
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

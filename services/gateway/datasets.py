@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import aclosing
 from itertools import islice
 
-from soliloquy.dataset.manifest import ACCEPTED, REJECTED, UnreadableManifest, read_manifest, shards_of
+from soliloquy.dataset.layout import ACCEPTED, REJECTED
+from soliloquy.dataset.manifest import UnreadableManifest, read_manifest, shards_of
 from soliloquy.dataset.storage import Storage
 from soliloquy.runtime.reading import messages
 from soliloquy.runtime.topics import TOPIC_OF

@@ -24,7 +24,7 @@ from soliloquy.recipes.labels import columns_of
 from soliloquy.recipes.packages import UnknownRecipe
 from soliloquy.recipes.reader import ROLE, with_all_claims
 from soliloquy.recipes.recipe import find
-from soliloquy.runs.chosen_model import ModelSettings, scripted_model
+from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.files import read_regular_text
 from soliloquy.runtime.model.checking import require_endpoints

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from soliloquy.cli.model_serve import ENGINE_NAMES, backend
 from soliloquy.cli.observing import endpoint
 from soliloquy.problems.bank.bank import bank_names
-from soliloquy.runs.chosen_model import ModelSettings
+from soliloquy.runs.model import ModelSettings
 from soliloquy.runtime.traces.opening import TraceSettings
 
 if TYPE_CHECKING:

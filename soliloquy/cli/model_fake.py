@@ -13,9 +13,9 @@ from soliloquy.cli.parameters import ADDRESS, DURATION, real, whole
 from soliloquy.cli.service_options import LATENCY, NOISE, option
 from soliloquy.cli.signals import stop_signals
 from soliloquy.cli.terminal import echo
-from soliloquy.runs.chosen_model import ModelSettings, scripted_model
-from soliloquy.runtime.model.cache import read_key
+from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.model.dialects import dialects
+from soliloquy.runtime.model.keys import read_key
 
 if TYPE_CHECKING:
     from soliloquy_services.model.fake.server import FakeServer

@@ -10,7 +10,7 @@ from soliloquy.cli.options import EXISTING_FILE, NEW_FOLDER
 from soliloquy.cli.parameters import ADDRESS, Choice
 from soliloquy.cli.run_file import is_given
 from soliloquy.cli.service_options import SCRIPTED, Command, gathered, option
-from soliloquy.runs.chosen_model import ModelSettings, chosen_models
+from soliloquy.runs.model import ModelSettings, chosen_models
 from soliloquy.runtime.files import refuse_foreign
 from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.model.settings_file import checked_endpoint, shipped_models

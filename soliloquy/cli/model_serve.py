@@ -17,7 +17,7 @@ from soliloquy.cli.observing import observing
 from soliloquy.cli.options import WORKERS
 from soliloquy.cli.parameters import ADDRESS, Choice, real, whole
 from soliloquy.cli.service_options import GRACE, SCRIPTED, with_options
-from soliloquy.runs.chosen_model import ModelSettings, scripted_model
+from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.extensions import Extensions, check_installed
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.http_server import listening

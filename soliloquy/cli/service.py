@@ -28,7 +28,7 @@ from soliloquy.cli.service_options import (
 from soliloquy.cli.signals import stop_signals
 from soliloquy.cli.tls_options import TLS_HELP, client_tls, server_tls_options
 from soliloquy.runs.assignment import Assignment
-from soliloquy.runs.chosen_model import ModelSettings
+from soliloquy.runs.model import ModelSettings
 from soliloquy.runs.supervision import READY
 from soliloquy.runs.worker import work
 from soliloquy.runtime.transports.kafka import KafkaSettings

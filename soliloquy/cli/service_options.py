@@ -11,7 +11,7 @@ import click
 
 from soliloquy.cli.options import COUNT, NEW_FOLDER, WORKERS
 from soliloquy.cli.parameters import DURATION, SIZE, Choice, whole
-from soliloquy.dataset.manifest import ShardLimits
+from soliloquy.dataset.layout import ShardLimits
 from soliloquy.recipes.recipe import load_judges
 from soliloquy.runtime.files import refuse_foreign
 from soliloquy.standin.faults import LEVELS

@@ -25,8 +25,8 @@ from soliloquy.cli.service_options import (
 )
 from soliloquy.cli.terminal import echo
 from soliloquy.runs.assignment import Assignment
-from soliloquy.runs.chosen_model import ModelSettings
 from soliloquy.runs.installation import LOG, assignments, keep_up
+from soliloquy.runs.model import ModelSettings
 from soliloquy.runs.supervision import worker_spec
 from soliloquy.runtime.model.checking import check_endpoints
 from soliloquy.runtime.transports.kafka import KafkaSettings

@@ -1,35 +1,19 @@
-"""The manifest decides what a dataset holds: a shard that it does not name does not count."""
+"""Reads and writes the manifest, which decides what a dataset holds: a shard that it does not name does not count."""
 
 import json
 import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from hashlib import blake2b, sha256
+from hashlib import sha256
 from importlib.metadata import version
 from typing import Any
 
+from soliloquy.dataset.layout import KINDS, PROMPTS
 from soliloquy.dataset.storage import Storage, StorageUnavailable
 from soliloquy.recipes.labels import labels_of
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.files import parsed_json
 from soliloquy.v1 import conversation_pb2, dataset_pb2, runs_pb2, sandbox_pb2
-
-ACCEPTED, REJECTED, TIMED = KINDS = ("accepted", "rejected", "timings")
-# The folder of what an unfinished run needs, inside its dataset's.
-WORKING = ".run"
-# The files of a run's prompts, where they differ from the recipe's own.
-PROMPTS = "prompts"
-# The same, in the working folder of an unfinished run.
-UNFINISHED_PROMPTS = "prompts.json"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ShardLimits:
-    """The largest shard, before compression."""
-
-    rows: int = 10_000
-    bytes: int = 256 * 1024**2
-
 
 MANIFEST = "manifest.json"
 FORMAT = 2
@@ -142,23 +126,3 @@ def versions(recipe: str = "") -> dict[str, Any]:
             for file in (*(module.DESCRIPTOR for module in _CONTRACT), *labels)
         },
     }
-
-
-class IdSet:
-    """Keeps a digest of each id, long enough to be unique: a million ids take 100 MB."""
-
-    def __init__(self) -> None:
-        self._digests: set[bytes] = set()
-
-    def add(self, conversation_id: str) -> bool:
-        """Returns whether the id is new."""
-        before = len(self._digests)
-        self._digests.add(_digest(conversation_id))
-        return len(self._digests) > before
-
-    def __contains__(self, conversation_id: str) -> bool:
-        return _digest(conversation_id) in self._digests
-
-
-def _digest(conversation_id: str) -> bytes:
-    return blake2b(conversation_id.encode(), digest_size=16).digest()

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
 
-from soliloquy.dataset.manifest import PROMPTS, Shard
+from soliloquy.dataset.layout import PROMPTS
+from soliloquy.dataset.manifest import Shard
 from soliloquy.dataset.storage import Storage
 
 

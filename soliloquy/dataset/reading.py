@@ -15,18 +15,8 @@ import pyarrow.parquet as pq
 from google.protobuf.message import DecodeError
 
 from soliloquy.dataset.frames import read_payloads
-from soliloquy.dataset.manifest import (
-    ACCEPTED,
-    PROMPTS,
-    REJECTED,
-    TIMED,
-    UNFINISHED_PROMPTS,
-    WORKING,
-    Shard,
-    UnreadableManifest,
-    read_manifest,
-    shards_of,
-)
+from soliloquy.dataset.layout import ACCEPTED, PROMPTS, REJECTED, TIMED, UNFINISHED_PROMPTS, WORKING
+from soliloquy.dataset.manifest import Shard, UnreadableManifest, read_manifest, shards_of
 from soliloquy.dataset.prompts import read_prompts
 from soliloquy.dataset.rows import (
     REASONS,

@@ -8,7 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from soliloquy.dataset.manifest import ACCEPTED, KINDS, REJECTED, TIMED, Shard, ShardLimits
+from soliloquy.dataset.layout import ACCEPTED, KINDS, REJECTED, TIMED, ShardLimits
+from soliloquy.dataset.manifest import Shard
 from soliloquy.dataset.rows import REASONS, rows
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally

@@ -6,21 +6,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from soliloquy.dataset.ids import IdSet
 from soliloquy.dataset.labelling import installed
-from soliloquy.dataset.manifest import (
-    ACCEPTED,
-    KINDS,
-    MANIFEST,
-    PROMPTS,
-    TIMED,
-    WORKING,
-    IdSet,
-    Shard,
-    UnreadableManifest,
-    read_manifest,
-    shards_of,
-    versions,
-)
+from soliloquy.dataset.layout import ACCEPTED, KINDS, PROMPTS, TIMED, WORKING
+from soliloquy.dataset.manifest import MANIFEST, Shard, UnreadableManifest, read_manifest, shards_of, versions
 from soliloquy.dataset.rows import REASONS, TIMINGS, NotRows, completed, recipe_named, recipe_of, schema
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import COUNTED_BY_RECIPES, Tally

@@ -13,7 +13,7 @@ from soliloquy.dataset.storage import StorageUnavailable
 from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.recipe import load_judges
 from soliloquy.runs.assignment import SERVICES, Assignment
-from soliloquy.runs.chosen_model import ModelSettings, scripted_model
+from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.handling import MODEL_BOUND, Handler, Service
 from soliloquy.runtime.model import Model, ReserveOf, no_reserve

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
-from soliloquy.runs.chosen_model import ModelSettings
+from soliloquy.runs.model import ModelSettings
 from soliloquy.runtime.tls import ServerTls, Tls
 from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy.runtime.transports.kafka import KafkaSettings

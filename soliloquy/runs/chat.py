@@ -12,7 +12,8 @@ from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.problems.files.problem_from_row import problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.runs.assembly import conversation_handlers
-from soliloquy.runs.chosen_model import ConnectedModel, ModelSettings, connect, scripted_model
+from soliloquy.runs.chosen_model import ConnectedModel, connect
+from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.model import Model, StreamingModel
 from soliloquy.runtime.model.opening import ModelByRole, open_models
 from soliloquy.runtime.model.settings import Models

@@ -9,8 +9,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
 
+from soliloquy.dataset.layout import KINDS, UNFINISHED_PROMPTS, WORKING
 from soliloquy.dataset.lock import Locked, write_lock
-from soliloquy.dataset.manifest import KINDS, MANIFEST, UNFINISHED_PROMPTS, WORKING, UnreadableManifest, read_manifest
+from soliloquy.dataset.manifest import MANIFEST, UnreadableManifest, read_manifest
 from soliloquy.dataset.storage import Storage, StorageUnavailable
 from soliloquy.recipes.prompts import own_texts
 from soliloquy.runs.plan import Plan, difference

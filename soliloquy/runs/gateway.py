@@ -15,8 +15,8 @@ from soliloquy.recipes.packages import UnknownRecipe
 from soliloquy.recipes.prompts import BrokenPrompt
 from soliloquy.runs.assignment import GatewayAssignment
 from soliloquy.runs.chat import RemoteSandbox, routes, tutoring
-from soliloquy.runs.chosen_model import ModelSettings
 from soliloquy.runs.dry_run import PILOT, forecast_from, rehearsed_forecast
+from soliloquy.runs.model import ModelSettings
 from soliloquy.runs.plan import NoneUsable, Plan, Unranked, problems_of
 from soliloquy.runtime.extensions import BadPackage
 from soliloquy.runtime.failure import Failure, did_you_mean

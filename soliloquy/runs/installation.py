@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from soliloquy.dataset.manifest import WORKING
+from soliloquy.dataset.layout import WORKING
 from soliloquy.runs.assignment import LOOP, SERVICES, Assignment, GatewayAssignment
 from soliloquy.runs.supervision import ProcessSpec, Supervisor
 from soliloquy.runtime.failure import Failure

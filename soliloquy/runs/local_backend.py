@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from soliloquy.runs.assignment import LOOP, Assignment
-from soliloquy.runs.chosen_model import ModelSettings
 from soliloquy.runs.folder import RunFolder
+from soliloquy.runs.model import ModelSettings
 from soliloquy.runs.plan import Plan
 from soliloquy.runs.progress import SUBMITTED
 from soliloquy.runs.supervision import ProcessSpec, Supervisor, worker_spec

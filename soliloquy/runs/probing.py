@@ -13,15 +13,15 @@ from google.protobuf.message import Message
 from soliloquy.problems.sources import ProblemSource
 from soliloquy.recipes.calls import calls_of
 from soliloquy.runs.assembly import conversation_handlers
-from soliloquy.runs.chosen_model import ModelSettings, scripted_model
 from soliloquy.runs.endpoint_facts import EndpointFacts, endpoint_facts
+from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runs.plan import problems_of
 from soliloquy.runtime.events import ConversationEvent
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.handling import Handler
 from soliloquy.runtime.model import Model
-from soliloquy.runtime.model.cache import key_of
 from soliloquy.runtime.model.dialects import dialect_of
+from soliloquy.runtime.model.keys import key_of
 from soliloquy.runtime.model.openai_client import OpenAIClient
 from soliloquy.runtime.model.opening import open_models
 from soliloquy.runtime.model.settings import Endpoint, Models

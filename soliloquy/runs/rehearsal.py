@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from soliloquy.problems.sources import ProblemSource
 from soliloquy.recipes.recipe import find
 from soliloquy.runs.assembly import conversation_handlers
-from soliloquy.runs.chosen_model import ModelSettings, scripted_model
+from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runs.plan import Plan
 from soliloquy.runtime.events import ConversationEvent
 from soliloquy.runtime.failure import Failure, Refused

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from soliloquy.client import Sandbox
 from soliloquy.runs.chat import routes, tutoring
-from soliloquy.runs.chosen_model import ModelSettings
+from soliloquy.runs.model import ModelSettings
 from soliloquy_services.gateway.chat.chats import ChatSettings
 from soliloquy_services.gateway.chat.endpoints import EndpointRules
 from tests.integration.executor.calling import served

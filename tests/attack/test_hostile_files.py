@@ -18,7 +18,8 @@ import pytest
 from rich.console import Console
 
 from soliloquy.cli.tables import table
-from soliloquy.dataset.manifest import ShardLimits, versions, write_manifest
+from soliloquy.dataset.layout import ShardLimits
+from soliloquy.dataset.manifest import versions, write_manifest
 from soliloquy.dataset.shards import DatasetWriter
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally

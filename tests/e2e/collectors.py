@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from soliloquy.dataset.manifest import REJECTED, ShardLimits
+from soliloquy.dataset.layout import REJECTED, ShardLimits
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
 from soliloquy.runs.assignment import Assignment

@@ -15,7 +15,7 @@ from urllib.request import urlopen
 
 import grpc
 
-from soliloquy.runs.chosen_model import ModelSettings, scripted_model
+from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.model import Model
 from tests.e2e.runs import SOLILOQUY
 from tests.unit.runtime.model.service import generating

@@ -22,7 +22,8 @@ from soliloquy.cli.main import main
 from soliloquy.cli.show import record_of
 from soliloquy.client import Dataset
 from soliloquy.dataset.frames import read_payloads
-from soliloquy.dataset.manifest import ACCEPTED, MANIFEST, REJECTED, read_manifest, shards_of
+from soliloquy.dataset.layout import ACCEPTED, REJECTED
+from soliloquy.dataset.manifest import MANIFEST, read_manifest, shards_of
 from soliloquy.dataset.storage import Storage
 from tests.waiting import PATIENCE_SECONDS
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from soliloquy.runs.assignment import LOOP, Assignment
-from soliloquy.runs.chosen_model import ModelSettings
+from soliloquy.runs.model import ModelSettings
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.kafka.layout import apply
 from soliloquy_services.collector.settings import LiveSettings

@@ -9,7 +9,7 @@ import pytest
 
 from soliloquy.client import Dataset
 from soliloquy.problems.files.problem_file import read_problems
-from soliloquy.runs.chosen_model import ModelSettings, scripted_model
+from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.truth.ledger import ledger_of, programs_in
 from soliloquy.v1.conversation_pb2 import Problem, Verification
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest

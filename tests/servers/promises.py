@@ -17,7 +17,7 @@ from soliloquy.recipes.mathdial.answers import ConfusionDescription, MoveChoice
 from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.runtime.answers import Answer
 from soliloquy.runtime.model import ModelRefused
-from soliloquy.runtime.model.cache import Key
+from soliloquy.runtime.model.keys import Key
 from soliloquy.runtime.model.openai_client import OpenAIClient
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.standin.speakers import speakers_of

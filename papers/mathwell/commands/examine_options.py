@@ -13,7 +13,7 @@ from soliloquy.cli.attended import attended_results
 from soliloquy.cli.model_options import model_options
 from soliloquy.cli.options import IN_FLIGHT, WAIT, count_option
 from soliloquy.cli.service_options import Command, gathered
-from soliloquy.runs.chosen_model import ModelSettings, scripted_model
+from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.model.checking import require_endpoints
 from soliloquy.runtime.model.opening import open_models
 from soliloquy.runtime.model.settings import Models

@@ -17,7 +17,7 @@ from soliloquy.cli.terminal import echo
 from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.problems.sifting.problem_lines import problem_lines
 from soliloquy.problems.sifting.sampling import SOLVE_RATE, bin_name, bin_of
-from soliloquy.runs.chosen_model import ModelSettings, scripted_model
+from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.files import atomic_file
 from soliloquy.runtime.model.checking import require_endpoints
 from soliloquy.runtime.model.opening import open_models

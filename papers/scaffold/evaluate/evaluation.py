@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 from soliloquy.cli.evaluate.output import Evaluated, figures_table
 from soliloquy.cli.evaluate.settings import EvaluationSettings
 from soliloquy.recipes.answers import Text
-from soliloquy.runs.chosen_model import chosen_models
+from soliloquy.runs.model import chosen_models
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.model.opening import open_models

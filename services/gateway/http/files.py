@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from starlette.responses import Response, StreamingResponse
 
-from soliloquy.dataset.manifest import KINDS, MANIFEST, UnreadableManifest, read_manifest, shards_of
+from soliloquy.dataset.layout import KINDS
+from soliloquy.dataset.manifest import MANIFEST, UnreadableManifest, read_manifest, shards_of
 from soliloquy.dataset.storage import Storage
 from soliloquy.recipes.packages import known_recipes, packages
 from soliloquy.runtime.extensions import BadPackage

@@ -16,7 +16,7 @@ from soliloquy.problems.bank.bank import Bank
 from soliloquy.problems.bank.sampling import sample
 from soliloquy.problems.sources import ProblemSource, problem_source
 from soliloquy.recipes.recipe import find
-from soliloquy.runs.chosen_model import ModelSettings, scripted_model
+from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.model import StreamingModel
 from soliloquy.runtime.model.opening import ModelByRole
 from soliloquy.runtime.seeds import draw

@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from soliloquy.cli.evaluate.weights import Weights, running_weights
-from soliloquy.runs.chosen_model import ModelSettings, scripted_model
+from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.model.checking import require_endpoints
 from soliloquy.runtime.model.opening import ModelByRole, open_models
 from soliloquy.runtime.model.settings import Models

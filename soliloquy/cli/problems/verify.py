@@ -18,7 +18,7 @@ from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.problems.files.problem_row import programs_row
 from soliloquy.problems.sifting.problem_lines import ProblemLine, problem_lines
 from soliloquy.problems.solving.independent_programs import PROGRAM, PROGRAMS, dispute, run_programs, weigh
-from soliloquy.runs.chosen_model import ModelSettings, scripted_model
+from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.files import atomic_file
 from soliloquy.runtime.model.checking import require_endpoints

@@ -13,7 +13,8 @@ from soliloquy.dataset.exports.files import atomic_output
 from soliloquy.dataset.exports.format import ExportOptions, FolderFormat, Row, find, row_format
 from soliloquy.dataset.exports.slips import slips_in
 from soliloquy.dataset.exports.verbatim import kept, rewritten
-from soliloquy.dataset.manifest import ShardLimits, versions, write_manifest
+from soliloquy.dataset.layout import ShardLimits
+from soliloquy.dataset.manifest import versions, write_manifest
 from soliloquy.dataset.shards import DatasetWriter
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally

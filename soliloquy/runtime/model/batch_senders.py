@@ -10,8 +10,8 @@ from soliloquy.runtime.model.batch_lines import FileBatches
 from soliloquy.runtime.model.batch_messages import MessageBatches
 from soliloquy.runtime.model.batch_sender import BatchSender
 from soliloquy.runtime.model.batch_table import BatchTable
-from soliloquy.runtime.model.cache import key_of
 from soliloquy.runtime.model.dialects import BATCH_FORMS, Dialect, dialect_of
+from soliloquy.runtime.model.keys import key_of
 from soliloquy.runtime.model.openai_http import OpenAIConnection
 from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.model.spending import Spending

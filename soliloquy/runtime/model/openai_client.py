@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 
 from soliloquy.runtime.model import ChunkReceiver, StreamListener
 from soliloquy.runtime.model.agreements import Agreement, agreement_with
-from soliloquy.runtime.model.cache import Key
 from soliloquy.runtime.model.dialects import UNKNOWN, Dialect, dialect_of, dialect_of_owner
 from soliloquy.runtime.model.faults import EndpointRefuses, InvalidAnswer, RetryableFault, UnknownModel, Unreachable
+from soliloquy.runtime.model.keys import Key
 from soliloquy.runtime.model.negotiation import MOST_ADAPTATIONS, Attempt
 from soliloquy.runtime.model.openai_format import (
     MOST_STREAM_BYTES,

@@ -10,7 +10,6 @@ import aiohttp
 from aiohttp.http_exceptions import LineTooLong
 
 from soliloquy.runtime.model import ModelRefused
-from soliloquy.runtime.model.cache import Key
 from soliloquy.runtime.model.dialects import BatchForm, Dialect
 from soliloquy.runtime.model.faults import (
     EndpointRefuses,
@@ -21,6 +20,7 @@ from soliloquy.runtime.model.faults import (
     TimedOut,
     Unreachable,
 )
+from soliloquy.runtime.model.keys import Key
 from soliloquy.runtime.model.openai_format import MAX_WORDS, MOST_ANSWER_BYTES, within
 from soliloquy.runtime.model.settings import Endpoint, described
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import ModelRefused, Reserve, StreamingModel, StreamListener
 from soliloquy.runtime.model.accounting import CountedModel
-from soliloquy.runtime.model.cache import AnswerCache, CachedModel, key_of
+from soliloquy.runtime.model.cache import AnswerCache, CachedModel
+from soliloquy.runtime.model.keys import key_of
 from soliloquy.runtime.model.remote import EndpointClient, RemoteModel
 from soliloquy.runtime.model.settings import Endpoint, Models
 from soliloquy.runtime.model.spending import Spending

@@ -9,7 +9,7 @@ from unittest.mock import patch
 from soliloquy.client import Sandbox
 from soliloquy.recipes.scaffold.labels_pb2 import EnrichmentLabels
 from soliloquy.runs.chat import ChatProblems, tutoring
-from soliloquy.runs.chosen_model import ModelSettings, scripted_model
+from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.events import Event
 from soliloquy.v1.conversation_pb2 import Conversation, Problem, Step
 from soliloquy.v1.events_pb2 import EnrichmentNeeded

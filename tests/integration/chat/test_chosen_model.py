@@ -4,8 +4,8 @@ import logging
 
 import pytest
 
-from soliloquy.runs.chosen_model import scripted_model
-from soliloquy.runtime.model.cache import DEFAULT_KEY_VARIABLE
+from soliloquy.runs.model import scripted_model
+from soliloquy.runtime.model.keys import DEFAULT_KEY_VARIABLE
 from soliloquy_services.gateway.chat.endpoints import EndpointRules
 from soliloquy_services.gateway.chat.messages import ChatState, StartChat
 from soliloquy_services.gateway.validation import Code, Refusal

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from soliloquy.cli.main import commands
-from soliloquy.dataset.manifest import REJECTED, ShardLimits
+from soliloquy.dataset.layout import REJECTED, ShardLimits
 from soliloquy.dataset.shards import DatasetWriter
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally

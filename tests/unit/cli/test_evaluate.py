@@ -10,7 +10,8 @@ from click.testing import CliRunner, Result
 from soliloquy.cli.evaluate.retraining import retraining_evaluation
 from soliloquy.cli.evaluate.settings import questions
 from soliloquy.cli.main import commands
-from soliloquy.dataset.manifest import ShardLimits, write_manifest
+from soliloquy.dataset.layout import ShardLimits
+from soliloquy.dataset.manifest import write_manifest
 from soliloquy.dataset.shards import DatasetWriter
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally

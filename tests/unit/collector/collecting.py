@@ -2,7 +2,8 @@
 
 import pyarrow.parquet as pq
 
-from soliloquy.dataset.manifest import ACCEPTED, read_manifest, shards_of
+from soliloquy.dataset.layout import ACCEPTED
+from soliloquy.dataset.manifest import read_manifest, shards_of
 from soliloquy.dataset.rows import messages
 from soliloquy.dataset.storage import Storage
 from soliloquy.v1.conversation_pb2 import Conversation

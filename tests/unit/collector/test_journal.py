@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from soliloquy.dataset.frames import DamagedFrames, read_payloads
-from soliloquy.dataset.manifest import ACCEPTED, REJECTED, read_manifest, shards_of
+from soliloquy.dataset.layout import ACCEPTED, REJECTED
+from soliloquy.dataset.manifest import read_manifest, shards_of
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
 from soliloquy.recipes.mathdial.confusion import labelled

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from prometheus_client import REGISTRY
 
+from soliloquy.dataset.layout import REJECTED, TIMED, ShardLimits
 from soliloquy.dataset.lock import Locked
-from soliloquy.dataset.manifest import REJECTED, TIMED, ShardLimits, read_manifest
+from soliloquy.dataset.manifest import read_manifest
 from soliloquy.dataset.shards import DatasetWriter
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings

@@ -10,7 +10,8 @@ from soliloquy.dataset import labelling, recipe_counts, rows
 from soliloquy.dataset.exports import replies
 from soliloquy.dataset.exports.exporting import export
 from soliloquy.dataset.exports.format import NAMES, ExportOptions
-from soliloquy.dataset.manifest import ShardLimits, versions, write_manifest
+from soliloquy.dataset.layout import ShardLimits
+from soliloquy.dataset.manifest import versions, write_manifest
 from soliloquy.dataset.reading import Dataset
 from soliloquy.dataset.shards import DatasetWriter
 from soliloquy.dataset.statistics import Statistics

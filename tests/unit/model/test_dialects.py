@@ -8,9 +8,9 @@ import pytest
 
 from soliloquy import recipes
 from soliloquy.runtime.answers import Answer
-from soliloquy.runtime.model.cache import Key
 from soliloquy.runtime.model.dialects import dialect_of, dialects
 from soliloquy.runtime.model.faults import EndpointRefuses, UnknownModel
+from soliloquy.runtime.model.keys import Key
 from soliloquy.runtime.model.negotiation import MOST_ADAPTATIONS
 from soliloquy.runtime.model.openai_client import OpenAIClient
 from soliloquy.runtime.model.schemas import FIELD, forms_of

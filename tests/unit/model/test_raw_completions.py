@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.echo import Echo
 from soliloquy.problems.bank.bank import bank_names
-from soliloquy.runs.chosen_model import ModelSettings, scripted_model
+from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.v1.model_pb2 import Completion, Delta, Finish, GenerateRequest, TokenLogprob
 from soliloquy_services.model.backend import ModelBackend, ScriptedBackend
 from soliloquy_services.model.engines.engine import EngineBusy

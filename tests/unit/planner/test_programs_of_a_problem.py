@@ -5,7 +5,7 @@ import json
 from soliloquy.problems.files.problem_from_row import problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.problems.solving import independent_programs
-from soliloquy.runs.chosen_model import ModelSettings, scripted_model
+from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.truth.ledger import is_worked_out, ledger_of, programs_in
 from soliloquy.v1.conversation_pb2 import (
     PLAN_SOURCE_PROGRAM,

@@ -13,9 +13,9 @@ from soliloquy.cli.main import commands
 from soliloquy.dataset.storage import Storage
 from soliloquy.runs.assembly import assembled, declared
 from soliloquy.runs.assignment import SERVICES, Assignment
-from soliloquy.runs.chosen_model import ModelSettings
 from soliloquy.runs.dry_run import CONVERSATION, GPUS, OnGpu, Sizing
 from soliloquy.runs.folder import RunFolder
+from soliloquy.runs.model import ModelSettings
 from soliloquy.runs.plan import Plan
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.handling import MODEL_BOUND, Service

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from soliloquy.runs.assembly import conversation_handlers
-from soliloquy.runs.chosen_model import ModelSettings, scripted_model
+from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runs.plan import problems_of
 from soliloquy.runs.probing import PromptTrial, prompt_trials
 from soliloquy.runtime.model import Model

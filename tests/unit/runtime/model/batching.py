@@ -10,7 +10,7 @@ from soliloquy.runtime.model.agreements import agreement_with
 from soliloquy.runtime.model.batch_queue import BatchQueue
 from soliloquy.runtime.model.batch_senders import BatchSenders, open_senders
 from soliloquy.runtime.model.batch_table import BatchTable
-from soliloquy.runtime.model.cache import Key
+from soliloquy.runtime.model.keys import Key
 from soliloquy.runtime.model.openai_client import OpenAIClient
 from soliloquy.runtime.model.settings import Endpoint, Models
 from soliloquy.runtime.model.settings_file import shipped_models

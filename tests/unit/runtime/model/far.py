@@ -9,7 +9,7 @@ from aiohttp import web
 
 from soliloquy.runtime.http_server import listening
 from soliloquy.runtime.model.agreements import agreement_with
-from soliloquy.runtime.model.cache import Key
+from soliloquy.runtime.model.keys import Key
 from soliloquy.runtime.model.openai_client import OpenAIClient
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.v1.model_pb2 import GenerateRequest, Message, Sampling

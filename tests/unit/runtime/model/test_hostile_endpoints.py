@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from soliloquy.runtime.model.cache import Key
 from soliloquy.runtime.model.faults import EndpointRefuses, InvalidAnswer, ModelFailed, TimedOut, Unreachable
+from soliloquy.runtime.model.keys import Key
 from soliloquy.runtime.model.openai_client import OpenAIClient
 from soliloquy.runtime.model.openai_format import MOST_STREAM_BYTES
 from soliloquy.runtime.model.remote import RemoteModel

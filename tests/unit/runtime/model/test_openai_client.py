@@ -12,13 +12,13 @@ from aiohttp import web
 from soliloquy.runtime.http_server import listening
 from soliloquy.runtime.model import ModelRefused, faults
 from soliloquy.runtime.model.agreements import FILE
-from soliloquy.runtime.model.cache import Key
 from soliloquy.runtime.model.faults import (
     EndpointRefuses,
     InvalidAnswer,
     RetryableFault,
     Unreachable,
 )
+from soliloquy.runtime.model.keys import Key
 from soliloquy.runtime.model.openai_client import OpenAIClient
 from soliloquy.runtime.model.openai_format import MAX_WORDS
 from soliloquy.runtime.model.samples import with_seeds
