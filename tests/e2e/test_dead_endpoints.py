@@ -168,6 +168,7 @@ def test_a_server_that_accepts_calls_and_answers_nothing_stops_a_run(
         assert "it accepts connections and answers nothing" in stopped(tmp_path, url)
 
 
+@pytest.mark.thorough
 def test_a_stopped_run_goes_on_once_its_endpoint_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(progress, "PATIENCE_SECONDS", 0.5)

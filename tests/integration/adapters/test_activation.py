@@ -130,6 +130,7 @@ async def test_what_was_trained_on_another_base_is_not_even_loaded(
     assert registry.active() == {}
 
 
+@pytest.mark.thorough
 async def test_what_fails_its_canaries_leaves_everything_as_it_was(
     activation: Activation, service: ModelService, versions: Sequence[Version], registry: Registry
 ) -> None:
