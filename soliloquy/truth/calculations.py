@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from soliloquy.truth.arithmetic_parser import Reading, readings
+from soliloquy.truth.arithmetic_parser import Reading, reading
 from soliloquy.truth.arithmetic_policy import MOST_TOKENS, SHORTEST_NOUN, WORDS
 from soliloquy.truth.arithmetic_words import without_words
 from soliloquy.truth.measured_values import (
@@ -56,8 +56,9 @@ def results_in(text: str) -> Iterator[float]:
     for tokens in lines_of(text):
         for part in sides_of(tokens)[0]:
             for start, _ in _starts(part[:MOST_TOKENS], goes_on=True):
-                found = readings(part[start:MOST_TOKENS])
-                yield from (one.value.number for one in found if one.operations)
+                found = reading(part[start:MOST_TOKENS])
+                if found and found.operations:
+                    yield found.value.number
 
 
 def lines_of(text: str) -> Iterator[Sequence[Written]]:
@@ -118,7 +119,7 @@ def _link(
     left: Sequence[Written], right: Sequence[Written], text: str, *, sign: str, goes_on: bool
 ) -> Calculation | None:
     right = _trimmed(right)
-    stated = list(_stated(right))
+    stated = [*_stated(right)]
     if not stated:
         return None
     end = right[stated[0].at - 1].end
@@ -128,34 +129,34 @@ def _link(
     # A dash before a negative result is a minus sign.
     for start, certain in _starts(left, goes_on=goes_on or right[0].text == "-"):
         side = _trimmed(left[start:])
-        certain = certain and ends_there
-        for reading in readings(side):
-            if reading.at != len(side):
-                break
-            value = reading.value
-            for other in stated:
-                told = other.value
-                if not (reading.operations or restates_share(value, told) or (may_convert and converts(value, told))):
-                    continue
-                last = right[other.at - 1]
-                unit = "" if last.text[0] in "$£€" else last.unit_text
-                link = Calculation(
-                    start=left[start].start,
-                    end=last.end,
-                    text=text[left[start].start : last.end],
-                    expression=reading.python,
-                    value=in_unit_of(value, told),
-                    stated=told.number,
-                    unit=unit,
-                    stated_at=right[0].start,
-                    right=agree(value, told, about=sign in ROUGHLY),
-                    wrong_unit=unit if is_another_quantity(value, told) else "",
-                )
-                if link.right:
-                    return link
-                # The unit of "5m + 3 = 18" is an unknown.
-                if certain and (told.has_unit or value.si is not None):
-                    false = false or link
+        found = reading(side)
+        if found is None or found.at != len(side):
+            continue
+        value = found.value
+        for other in stated:
+            told = other.value
+            if not (found.operations or restates_share(value, told) or (may_convert and converts(value, told))):
+                continue
+            last = right[other.at - 1]
+            unit = "" if last.text[0] in "$£€" else last.unit_text
+            link = Calculation(
+                start=left[start].start,
+                end=last.end,
+                text=text[left[start].start : last.end],
+                expression=found.python,
+                value=in_unit_of(value, told),
+                stated=told.number,
+                unit=unit,
+                stated_at=right[0].start,
+                right=agree(value, told, about=sign in ROUGHLY),
+                wrong_unit=unit if is_another_quantity(value, told) else "",
+            )
+            if link.right:
+                return link
+            is_certain = certain and ends_there and not (found.is_ambiguous or other.is_ambiguous)
+            # The unit of "5m + 3 = 18" is an unknown.
+            if is_certain and (told.has_unit or value.si is not None):
+                false = false or link
     return false
 
 
@@ -198,7 +199,7 @@ def _trimmed(tokens: Sequence[Written]) -> Sequence[Written]:
 
 def _stated(right: Sequence[Written]) -> Iterator[Reading]:
     """Yields what stands behind an equals sign: all of it, and its first number ("5 * 2 = 10 + 3 = 13")."""
-    for whole in readings(right):
+    if whole := reading(right):
         yield whole
-        if whole.operations:
-            yield from readings(right, is_operand=True)
+        if whole.operations and (first := reading(right, is_operand=True)):
+            yield first

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import islice, product
 
 from soliloquy.texts.plurals import is_plural
-from soliloquy.truth.arithmetic_parser import readings
+from soliloquy.truth.arithmetic_parser import reading
 from soliloquy.truth.arithmetic_policy import ASKING, COUNTS, WORDS
 from soliloquy.truth.measured_values import MONEY, Measured, agree, measured_number
 from soliloquy.truth.unit_table import Unit, powers_of
@@ -41,7 +41,7 @@ def result_in_units(tokens: Sequence[Written], options: Options) -> Iterator[Mea
             token._replace(unit=unit("K") if one and one.offset else one) if token.kind == "number" else token
             for token, one in zip(tokens, chosen, strict=True)
         ]
-        found = next(readings(own), None)
+        found = reading(own)
         if found and found.at == len(own):
             yield found.value
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 
-from soliloquy.truth.arithmetic_parser import readings
+from soliloquy.truth.arithmetic_parser import reading
 from soliloquy.truth.arithmetic_policy import EXACT, MOST_TOKENS, SOLUTION, WORDS
 from soliloquy.truth.arithmetic_words import without_words
 from soliloquy.truth.calculations import sides_of
@@ -106,5 +106,5 @@ def _filled(token: Written, value: float) -> list[Written]:
 
 
 def _number(tokens: Sequence[Written]) -> float | None:
-    found = next(readings(tokens), None)
+    found = reading(tokens)
     return found.value.number if found and found.at == len(tokens) else None
