@@ -21,7 +21,7 @@ from soliloquy.truth.calculations import Calculation, calculations_of, results_i
 from soliloquy.truth.known_numbers import KnownNumbers, Source, mixed_quantities
 from soliloquy.truth.measured_values import Measured, agree, measured_number, place_of, stated_value
 from soliloquy.truth.number_format import format_number
-from soliloquy.truth.result_units import asked_kinds, asks_several, contradicts, is_another, result_in_units
+from soliloquy.truth.result_units import asked_kinds, asks_several, contradicts, is_another
 from soliloquy.truth.unknowns import solved_equations
 from soliloquy.truth.written_arithmetic import Written, tokens_of
 from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_PROSE, Problem
@@ -199,16 +199,14 @@ class _Walk:
 
     def _take_result(self, token: Written, number: int) -> None:
         link = self.links[number]
-        own = token.unit
         first, end = (bisect_left(self.sides, at, key=lambda one: one.start) for at in (link.start, link.stated_at))
         side = self.sides[first:end]
         is_whole = token.start == link.stated_at and token.end == link.end
         if is_whole and len(side) > 1 and all(at != number for at, _ in self.nowhere):
             options = {one.start: self.known.units_of(one) for one in side if one.kind == "number"}
-            if own and contradicts(side, options, token):
-                self.faults.append(f"{_line(link)!r} does not come to {token.unit_text or own.measure}")
-            own = own or next(filter(None, map(self.known.unit_of, result_in_units(side, options))), None)
-        self.known.learn(token._replace(unit=own), "result")
+            if token.unit and contradicts(side, options, token):
+                self.faults.append(f"{_line(link)!r} does not come to {token.unit_text or token.unit.measure}")
+        self.known.learn(token, "result")
         self.results.append(token.value)
         if is_whole:
             self.unused[token.value] = number
