@@ -15,8 +15,7 @@ from functools import lru_cache
 
 from soliloquy.programs.results import program_result
 from soliloquy.truth.arithmetic_policy import COUNTS, EXACT, PARTS, SHORTEST_NOUN, SOLUTION
-from soliloquy.truth.arithmetic_words import without_words
-from soliloquy.truth.calculations import Calculation, calculations_of, results_in
+from soliloquy.truth.calculations import Calculation, calculations_of, results_in, without_words
 from soliloquy.truth.known_numbers import KnownNumbers, Source, mixed_quantities
 from soliloquy.truth.measured_values import Measured, agree, measured_number, place_of, stated_value
 from soliloquy.truth.number_format import format_number

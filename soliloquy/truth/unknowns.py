@@ -7,8 +7,7 @@ from itertools import groupby
 
 from soliloquy.truth.arithmetic_parser import reading
 from soliloquy.truth.arithmetic_policy import EXACT, MOST_TOKENS, SOLUTION, WORDS
-from soliloquy.truth.arithmetic_words import without_words
-from soliloquy.truth.calculations import sides_of
+from soliloquy.truth.calculations import sides_of, without_words
 from soliloquy.truth.written_arithmetic import ROUGHLY, Written, may_calculate, tokens_of
 
 _SIGNS = frozenset(["=", *ROUGHLY])
