@@ -39,7 +39,7 @@ class Reading:
     tree: ast.expr
     # The numbers of the tree, by their names in it.
     shown: Mapping[str, str]
-    # Whether others may mean something else: "sin 30" of radians, two with "2 dozen", a product with "2\\frac{1}{3}".
+    # Whether others may mean something else: "sin 30" of radians, a product with "2\\frac{1}{3}".
     is_ambiguous: bool
 
     @property
@@ -146,7 +146,6 @@ class _Parser:
             self.at += 1
             return self._leaf(both, repr(both.number))
         if token.scale != 1.0:
-            self.is_ambiguous = True
             token = token._replace(value=token.value * token.scale, place=token.place * token.scale, rounded=False)
         plain = "math.pi" if token.text == "π" else repr(token.value).removesuffix(".0")
         number = self._leaf(measured_number(token), f"({plain} / 100)" if token.unit == PERCENT else plain)

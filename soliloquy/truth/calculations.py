@@ -99,19 +99,17 @@ def _links(tokens: Sequence[Written], text: str) -> Iterator[Calculation]:
         right = right[:MOST_TOKENS]
         goes_on = left is not first
         link = _link(left, right, text, sign=sign, goes_on=goes_on)
-        if (link is None or not link.right) and any(token.ambiguous for token in (*left, *right)):
-            grouped = _link(_in_thousands(left), _in_thousands(right), text, sign=sign, goes_on=goes_on)
-            link = grouped if grouped is not None and grouped.right else link
+        if (link is None or not link.right) and any(one.ambiguous or one.scale != 1.0 for one in (*left, *right)):
+            other = _link(_otherwise(left), _otherwise(right), text, sign=sign, goes_on=goes_on)
+            link = other if other is not None and other.right else link
         if link is not None:
             yield link
 
 
-def _in_thousands(tokens: Sequence[Written]) -> list[Written]:
-    """Reads "1.920" as the continent does."""
-    return [
-        token._replace(value=token.value * 1000, place=1.0, rounded=False) if token.ambiguous else token
-        for token in tokens
-    ]
+def _otherwise(tokens: Sequence[Written]) -> list[Written]:
+    """Reads "1.920" as the continent does, and "4 dozen" as four of what is counted."""
+    grouped = [one._replace(value=one.value * 1000, place=1.0) if one.ambiguous else one for one in tokens]
+    return [one._replace(rounded=one.rounded and not one.ambiguous, scale=1.0) for one in grouped]
 
 
 def _link(

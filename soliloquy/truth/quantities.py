@@ -16,10 +16,10 @@ from soliloquy.truth.quantity_grammar import Quantity as Parsed
 from soliloquy.truth.unit_table import Unit
 from soliloquy.truth.units import unit, unit_behind
 
-_CUES = tomllib.loads(Path(__file__).with_name("cues.toml").read_text("utf-8"))
-_VERBS, _HEDGES = "|".join(_CUES["states"]), "|".join(_CUES["hedges"])
+CUES = tomllib.loads(Path(__file__).with_name("cues.toml").read_text("utf-8"))
+_VERBS, _HEDGES = "|".join(CUES["states"]), "|".join(CUES["hedges"])
 STATES = lazy_pattern(rf"(?:[=≈≅~→]|\\approx|\b(?:{_VERBS}))[\s:(]*(?:(?:{_HEDGES}) )*\W{{0,3}}$", re.IGNORECASE)
-LABELS = lazy_pattern(rf"(?:\b(?:{'|'.join(_CUES['labels'])})|#)\s*$", re.IGNORECASE)
+LABELS = lazy_pattern(rf"(?:\b(?:{'|'.join(CUES['labels'])})|#)\s*$", re.IGNORECASE)
 # How many characters before a number are searched for cues.
 BEFORE = 32
 
