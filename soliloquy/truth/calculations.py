@@ -10,13 +10,7 @@ from itertools import pairwise
 
 from soliloquy.truth.arithmetic_parser import Reading, reading
 from soliloquy.truth.arithmetic_policy import MOST_NOUNS, MOST_TOKENS, SHORTEST_NOUN, WORDS
-from soliloquy.truth.measured_values import (
-    agree,
-    converts,
-    in_unit_of,
-    is_another_quantity,
-    restates_share,
-)
+from soliloquy.truth.measured_values import agree, converts, in_unit_of, is_another_quantity, restates_share
 from soliloquy.truth.written_arithmetic import ROUGHLY, Written, is_restated, may_calculate, tokens_of
 
 _ORDERS = tuple(WORDS["orders"])
@@ -115,7 +109,6 @@ def _otherwise(tokens: Sequence[Written]) -> list[Written]:
 def _link(
     left: Sequence[Written], right: Sequence[Written], text: str, *, sign: str, goes_on: bool
 ) -> Calculation | None:
-    right = _trimmed(right)
     stated = [*_stated(right)]
     if not stated:
         return None
@@ -125,7 +118,7 @@ def _link(
     false: Calculation | None = None
     # A dash before a negative result is a minus sign.
     for start, certain in _starts(left, goes_on=goes_on or right[0].text == "-"):
-        side = _trimmed(left[start:])
+        side = left[start:]
         found = reading(side)
         if found is None or found.at != len(side):
             continue
@@ -176,22 +169,9 @@ def _starts(left: Sequence[Written], *, goes_on: bool) -> Iterator[tuple[int, bo
             is_attached = at + 1 < len(left) and left[at + 1].start == token.end
             is_sign = before is None and token.text == "-" and (is_attached or goes_on)
             # "half of 2/3 is 1/3", "divide 4 by 1/8 to get 32"; "a total of 3 + 4" begins here.
-            is_operand = before is not None and before.text.lower() in WORDS["operands"] and _is_ordered(left[: at - 1])
-            yield at, not is_operand and (token.kind != "operator" or is_sign)
-
-
-def _is_ordered(tokens: Sequence[Written]) -> bool:
-    """Whether words tell to do something with the number behind them."""
-    return any(token.kind == "word" and token.text.lower().startswith(_ORDERS) for token in tokens)
-
-
-def _trimmed(tokens: Sequence[Written]) -> Sequence[Written]:
-    """Removes Markdown's asterisks, which look like signs."""
-    while tokens and tokens[-1].kind == "operator" and tokens[-1].text in ("^", "*"):
-        tokens = tokens[:-1]
-    while tokens and tokens[0].kind == "operator" and tokens[0].text in ("^", "*"):
-        tokens = tokens[1:]
-    return tokens
+            is_operand = before is not None and before.text.lower() in WORDS["operands"]
+            is_ordered = is_operand and any(one.text.lower().startswith(_ORDERS) for one in left[: at - 1])
+            yield at, not is_ordered and (token.kind != "operator" or is_sign)
 
 
 def _stated(right: Sequence[Written]) -> Iterator[Reading]:
@@ -225,11 +205,12 @@ def without_words(tokens: Sequence[Written]) -> list[Written]:
 def _past_nouns(tokens: Sequence[Written], at: int) -> int:
     """Returns where the words for what is counted end; the start if they are none."""
     end = _past_words(tokens, at)
-    if tokens[end : end + 1] and tokens[end].text == "/" and (end == at or _are_nouns(tokens[at : end + 1])):
+    are_nouns = _are_nouns(tokens[at : end + 1])
+    if tokens[end : end + 1] and tokens[end].text == "/" and (end == at or are_nouns):
         below = _past_words(tokens, end + 1)
         if _are_nouns(tokens[end + 1 : below + 1]):
             return below
-    return end if _are_nouns(tokens[at : end + 1]) else at
+    return end if are_nouns else at
 
 
 def _past_words(tokens: Sequence[Written], at: int) -> int:
