@@ -3,7 +3,8 @@
 import ast
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from soliloquy.truth.arithmetic_policy import MOST_BRACKETS
 from soliloquy.truth.expressions import Unworkable, calculation
@@ -29,8 +30,7 @@ _OPERANDS = frozenset(["number", "open", "fraction", "function"])
 _LEAF, _UNIT = re.compile(r"\bn\d+\b"), re.compile(r" @ n\d+\b")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """The value of the first tokens, the position behind them, and how many operations they have."""
 
     value: Measured
@@ -56,14 +56,7 @@ def reading(tokens: Sequence[Written], *, is_operand: bool = False) -> Reading |
         value = calculation(tree, UNITS)(parser.values)
     except Unworkable:
         return None
-    return Reading(
-        value=value,
-        at=parser.at,
-        operations=parser.operations,
-        tree=tree,
-        shown=parser.shown,
-        is_ambiguous=parser.is_ambiguous,
-    )
+    return Reading(value, parser.at, parser.operations, tree, parser.shown, parser.is_ambiguous)
 
 
 class _Parser:

@@ -182,19 +182,11 @@ def _number_at(text: str, at: int, before: Sequence[Written], *, in_words: bool)
         own = unit("min")
     # A fraction has no last digit.
     place = 10.0 ** (number.exponent - len(number.plain.partition(".")[2])) if number.plain else 0.0
-    return Written(
-        "number",
-        text[at:end],
-        at,
-        end,
-        number.value,
-        place,
-        "." in number.plain and len(number.plain.replace(".", "").lstrip("0")) >= 3,
-        own,
-        number.scale,
-        ambiguous=_AMBIGUOUS.fullmatch(text[at : number.end]) is not None,
-        unit_text=text[at : number.start].strip() + text[number.end : end].strip(),
-    )
+    is_rounded = "." in number.plain and len(number.plain.replace(".", "").lstrip("0")) >= 3
+    is_ambiguous = _AMBIGUOUS.fullmatch(text[at : number.end]) is not None
+    said = text[at : number.start].strip() + text[number.end : end].strip()
+    rest = (place, is_rounded, own, number.scale, is_ambiguous, said)
+    return Written("number", text[at:end], at, end, number.value, *rest)
 
 
 def _is_bare_part(before: Sequence[Written]) -> bool:
