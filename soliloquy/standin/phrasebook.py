@@ -91,6 +91,19 @@ def book_of(module: Path) -> Phrasebook:
     return Phrasebook(shared | own)
 
 
+BOOK = Phrasebook(load_tables(Path(__file__).with_name("phrases")))
+
+
+def spoken(parts: Sequence[Sequence[str]], rng: Random, before: Sequence[str]) -> str:
+    """Composes a text of one wording of each part, unlike the speaker's earlier messages if it can."""
+    text = ""
+    for _ in range(_TRIES):
+        text = " ".join(filter(None, (_picked(options, rng) for options in parts if options)))
+        if not any(is_much_like(text, said, _SAME) for said in before):
+            break
+    return text
+
+
 def rephrase(parts: Sequence[Part], rng: Random, before: Sequence[str]) -> str:
     """Composes a text unlike the speaker's earlier messages, which repeats none of their phrases if it can."""
     told = {phrase for said in before for phrase in _phrases(said)}
