@@ -47,8 +47,9 @@ class Phrasebook:
         self.tables = tables
         self.cue = cache(self._compile)
 
-    def _compile(self, situation: str) -> re.Pattern[str]:
-        return re.compile("|".join(self.tables["cues"][situation]), re.IGNORECASE)
+    def _compile(self, *path: str) -> re.Pattern[str]:
+        cues = self.tables[path[0]]["cues"] if len(path) > 1 else self.tables["cues"]
+        return re.compile("|".join(cues[path[-1]]), re.IGNORECASE)
 
     def wordings(self, *path: str, **slots: str) -> list[str]:
         """Returns the wordings of a situation whose slots all have a value; choices within them are still open."""

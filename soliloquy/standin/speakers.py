@@ -15,7 +15,6 @@ from soliloquy.standin.mathdial import student as mathdial_student
 from soliloquy.standin.mathdial import tutor as mathdial_tutor
 from soliloquy.standin.scaffold import noise as scaffold_noise
 from soliloquy.standin.scaffold import planner as scaffold_planner
-from soliloquy.standin.scaffold import solver
 from soliloquy.standin.scaffold import student as scaffold_student
 from soliloquy.standin.scaffold import tutor as scaffold_tutor
 from soliloquy.standin.soliloquy import noise as soliloquy_noise
@@ -40,7 +39,7 @@ _OURS: Mapping[str, Mapping[str, Speaker]] = {
         "scaffold/verifying": scaffold_planner.verify,
         "scaffold/judging": scaffold_planner.judge,
         "scaffold/plan": scaffold_planner.plan_alone,
-        "scaffold/solving": solver.solve,
+        "scaffold/solving": scaffold_planner.solve,
         "scaffold/student": scaffold_student.reply,
         "scaffold/describing": scaffold_tutor.describe,
         "scaffold/use_python": programs.code,
