@@ -8,7 +8,7 @@ from soliloquy.recipes.packages import known_recipes
 from soliloquy.recipes.recipe import find
 from soliloquy.recipes.scene import Speaker, Spoil
 from soliloquy.runtime.beside import table_beside
-from soliloquy.standin import programs, reader
+from soliloquy.standin import claims, programs
 from soliloquy.standin.mathdial import noise as mathdial_noise
 from soliloquy.standin.mathdial import planner as mathdial_planner
 from soliloquy.standin.mathdial import student as mathdial_student
@@ -30,7 +30,7 @@ _OURS: Mapping[str, Mapping[str, Speaker]] = {
         "soliloquy/student": soliloquy_student.reply,
         "soliloquy/deciding": soliloquy_tutor.decide,
         "soliloquy/use_python": programs.code,
-        "soliloquy/reader": reader.read,
+        "soliloquy/reader": claims.read,
         "soliloquy/received_python": soliloquy_tutor.reply,
         "soliloquy/no_python": soliloquy_tutor.reply,
     },
@@ -43,7 +43,7 @@ _OURS: Mapping[str, Mapping[str, Speaker]] = {
         "scaffold/student": scaffold_student.reply,
         "scaffold/describing": scaffold_tutor.describe,
         "scaffold/use_python": programs.code,
-        "scaffold/reader": reader.read,
+        "scaffold/reader": claims.read,
         "scaffold/tutoring": scaffold_tutor.reply,
     },
     "mathdial": {
@@ -52,7 +52,7 @@ _OURS: Mapping[str, Mapping[str, Speaker]] = {
         "mathdial/student": mathdial_student.reply,
         "mathdial/deciding": mathdial_tutor.decide,
         "mathdial/use_python": programs.code,
-        "mathdial/reader": reader.read,
+        "mathdial/reader": claims.read,
         "mathdial/choosing": mathdial_tutor.choose,
         "mathdial/replying": mathdial_tutor.reply,
     },

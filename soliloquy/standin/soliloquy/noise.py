@@ -6,8 +6,8 @@ from random import Random
 from soliloquy.recipes.scene import Scene
 from soliloquy.recipes.soliloquy.codes import GIVING_ACTIONS
 from soliloquy.standin.faults import Fields, Rates
-from soliloquy.standin.soliloquy.steps import is_numeric, step_of
 from soliloquy.standin.spoilt_messages import given_away, spoil_reply
+from soliloquy.standin.steps import is_numeric, step_of
 from soliloquy.truth.number_format import format_quantity
 
 _EVALUATION = "Evaluation of Student Response"
