@@ -55,7 +55,7 @@ def read(scene: Scene) -> Message:
 
 
 def _number(scene: Scene, text: str, step: Step) -> Message | None:
-    """Returns the number that a message claims; one that nobody has listed is searched for in a person's words."""
+    """Returns the number that a message claims; one that nobody has listed is searched for in the words."""
     ledger, claims, steps = ledger_of(scene.problem), scene.turn.student.claims, scene.problem.steps
     for claim in reversed(claims):
         entry = ledger.entry(claim.quantity) if claim.quantity else None
@@ -64,14 +64,12 @@ def _number(scene: Scene, text: str, step: Step) -> Message | None:
             gist = "number" if there.number >= step.number else "known"
             value = in_unit(claim, there.result.unit)
             return Message(gist=gist, text=text, step=there, value=value, right=_verdict(scene))
-    own = ledger.of_step(step.number)
-    stated = answer_quantity(text, step.result.unit) if own and is_numeric(step) and not claims else None
-    if own is None or stated is None:
-        return None
-    right = judge_text(text, own, ledger, step.ask)
-    if right or (right is False and _is_about(text, stated, scene, step)):
-        found = answer_in(text, step.result.unit)
-        return Message(gist="number", text=text, step=step, value=found, right=_verdict(scene))
+    for there in [] if claims else steps[step.number - 1 :] if scene.record.person else [step]:
+        own, stated = ledger.of_step(there.number), answer_quantity(text, there.result.unit)
+        right = judge_text(text, own, ledger, there.ask) if is_numeric(there) and own and stated else None
+        if stated and (right or (right is False and there == step and _is_about(text, stated, scene, step))):
+            found = answer_in(text, there.result.unit)
+            return Message(gist="number", text=text, step=there, value=found, right=_verdict(scene))
     return None
 
 
