@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from soliloquy.recipes.scene import Scene
 from soliloquy.recipes.symbols import is_conversion, is_word
 from soliloquy.standin.claims import same
-from soliloquy.texts.phrases import says
 from soliloquy.truth.exactness import is_exact
 from soliloquy.truth.expressions import parse_expression
 from soliloquy.truth.number_format import format_quantity, format_value, written_number
@@ -43,12 +42,6 @@ def numbers_of(slip: Slip) -> str:
     if is_result and (value := answer_in(last, slip.unit)) is not None and same(value, slip.value):
         last = before[-1]
     return "" if _SYMBOL.search(last) else last
-
-
-def slip_in(text: str, step: Step) -> Slip | None:
-    """Returns the mistake of a step whose working a message shows."""
-    shown = ((slip, numbers_of(slip) or slip.working) for slip in step.slips)
-    return next((slip for slip, way in shown if says(text, way)), None)
 
 
 def spoken_formula(step: Step) -> str:

@@ -16,7 +16,6 @@ from soliloquy.standin.steps import (
     idea_of,
     is_numeric,
     listed,
-    slip_in,
     spoken_formula,
     step_of,
     working,
@@ -29,26 +28,6 @@ from soliloquy.v1.conversation_pb2 import STEP_KIND_ALGEBRA, STEP_KIND_KNOWNS, S
 
 # After this many wrong answers the tutor solves the step at the next one.
 _PATIENCE = 2
-# The codes of each move: how the message is evaluated, and the action.
-_CODES = {
-    "welcome": ("g", 12),
-    "way_in": ("f", 8),
-    "right": ("b", 3),
-    "known": ("b", 3),
-    "why": ("b", 3),
-    "reasoned": ("b", 3),
-    "reason": ("c", 5),
-    "wrong": ("a", 1),
-    "wrong_solved": ("a", 2),
-    "partial": ("c", 4),
-    "hint": ("f", 8),
-    "solution": ("f", 9),
-    "back": ("f", 10),
-    "concept": ("f", 11),
-    "off_topic": ("e", 7),
-    "unclear": ("d", 6),
-    "uncalculated": ("d", 6),
-}
 # The step is done, and the next one follows.
 _ADVANCING = ("right", "reasoned", "reason", "wrong_solved", "solution")
 # The question of the step is put once more.
@@ -68,7 +47,7 @@ def decide(scene: Scene, rng: Random) -> str:
 def reply(scene: Scene, rng: Random) -> str:
     said, steps = read(scene), scene.problem.steps
     move = _move(scene, said, rng)
-    evaluation, action = _CODES[move]
+    evaluation, action = BOOK.tables["soliloquy"]["codes"][move]
     is_done = move in _ADVANCING
     step = said.step if is_done else step_of(scene)
     if move == "back":
@@ -128,9 +107,10 @@ def _move(scene: Scene, said: Message, rng: Random) -> str:
 def _body(scene: Scene, said: Message, move: str) -> Sequence[str]:
     """Returns what the reply tells: a hint, what the step is for, or its solution."""
     step = said.step
+    beliefs = [] if is_numeric(step) else [slip.working.rstrip(".") for slip in step.slips]
     match move:
-        case "wrong" if not is_numeric(step) and (slip := slip_in(said.text, step)):
-            return _safe(scene, step, _said("belief", belief=slip.working.rstrip(".")))
+        case "wrong" if belief := next((one for one in beliefs if says(said.text, one)), ""):
+            return _safe(scene, step, _said("belief", belief=belief))
         case "way_in" | "hint" | "wrong":
             return _hints(scene, step)
         case "concept":
