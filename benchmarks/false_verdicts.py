@@ -29,7 +29,7 @@ from benchmarks.sandbox_load import running_pool
 from soliloquy.recipes.calls import calls_of_turns
 from soliloquy.recipes.recipe import find
 from soliloquy.runs.assembly import conversation_handlers
-from soliloquy.standin.scaffold.steps import book
+from soliloquy.standin.phrasebook import BOOK
 from soliloquy.standin.speakers import why_unusable
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.events_pb2 import ConversationFinished
@@ -203,5 +203,5 @@ async def play(
         return event.conversation
 
     # The only fault that the scripted students have without noise is one of these rates.
-    with patch.dict(book().tables["student"]["rates"], unlike=0.0):
+    with patch.dict(BOOK.tables["scaffold"]["rates"], unlike=0.0):
         return list(await asyncio.gather(*(played(*one) for one in enumerate(problems)))), drawn

@@ -83,10 +83,6 @@ def _taken_back(value: str, rng: Random) -> str:
     return format_value(tidy(claim.value * rng.choice(_TAKEN_BACK)), claim.unit)
 
 
-def spoil_reply(answer: str, scene: Scene, rates: Rates, rng: Random) -> str:
-    return spoilt(answer, "reply", scene.messages(student=False), rates, rng)
-
-
 def spoilt(text: str, table: str, before: Sequence[str], rates: Rates, rng: Random) -> str:
     """Returns a message with at most one fault of the table; `before` has those of the same speaker."""
     words = rates.words["messages"][table]
@@ -112,9 +108,5 @@ def _padded(text: str, words: int, padding: Sequence[str], rng: Random) -> str:
     """Puts sentences before a message until it has so many words; they repeat when all were used."""
     front: list[str] = []
     while len(" ".join([*front, text]).split()) < words:
-        front += rng.sample(padding, 1) if len(front) >= len(padding) else [_other(padding, front, rng)]
+        front.append(rng.choice([one for one in padding if one not in front] or padding))
     return " ".join([*front, text])
-
-
-def _other(padding: Sequence[str], used: Sequence[str], rng: Random) -> str:
-    return rng.choice([sentence for sentence in padding if sentence not in used])

@@ -14,6 +14,8 @@ _FUNCTION = "Python Function"
 _RETURN = re.compile(r"return (\w+)")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
+# How a function returns no number, by the fault.
+_RETURNS = {"printed": r"print(\1)", "listed": r"return [\1]", "unknown_name": r"return \1_in_all"}
 _SIGN = re.compile(r"(?<=\w) ([-+*/]) (?=\w)")
 _OTHER_SIGN = {"+": "-", "-": "+", "*": "/", "/": "*"}
 
@@ -37,17 +39,9 @@ NOISE = {"mathwell/writing": spoil_problem}
 
 def _spoil_function(code: str, fault: str) -> str:
     """Returns the code changed such that it returns no number."""
-    match fault:
-        case "no_function":
-            return code.replace("def solution():", "if True:").replace("return ", "answer = ")
-        case "printed":
-            return _RETURN.sub(r"print(\1)", code)
-        case "listed":
-            return _RETURN.sub(r"return [\1]", code)
-        case "unknown_name":
-            return _RETURN.sub(r"return \1_in_all", code)
-        case _:
-            return f"{code} +"
+    if fault == "no_function":
+        return code.replace("def solution():", "if True:").replace("return ", "answer = ")
+    return _RETURN.sub(_RETURNS[fault], code) if fault in _RETURNS else f"{code} +"
 
 
 def _fail_criterion(fields: dict[str, Any], fault: str, topic: str, sentences: list[str], rng: Random) -> None:

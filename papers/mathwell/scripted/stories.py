@@ -1,6 +1,6 @@
 """Composes a story about a topic from events, with the function that follows it: hardly two have the same steps."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from random import Random
 
@@ -12,28 +12,7 @@ _DRAWS = 500
 _LEAST = 3
 # The largest number of a story, however old the children are.
 LARGEST = 1000
-# The operations of each event and end, and how its numbers change the count.
-_EVENTS: Mapping[str, tuple[tuple[str, ...], str]] = {
-    "gain": (("addition",), "{count} + {one}"),
-    "lose": (("subtraction",), "{count} - {one}"),
-    "gains": (("addition",), "{count} + ({one} + {other})"),
-    "losses": (("subtraction", "addition"), "{count} - ({one} + {other})"),
-    "trade": (("addition", "subtraction"), "{count} - {one} + {other}"),
-    "packs": (("multiplication", "addition"), "{count} + {one} * {other}"),
-    "gifts": (("multiplication", "subtraction"), "{count} - {one} * {other}"),
-    "grow": (("multiplication",), "{count} * {one}"),
-    "boxes": (("division",), "{count} / {one}"),
-}
-_FINALS: Mapping[str, tuple[tuple[str, ...], str]] = {
-    "left": ((), "{count}"),
-    "missing": (("subtraction",), "{one} - {count}"),
-    "ahead": (("subtraction",), "{count} - {one}"),
-    "together": (("addition",), "{count} + {one}"),
-    "doubled": (("multiplication", "addition"), "{count} + {count} * {one}"),
-    "pages": (("division",), "{count} / {one}"),
-    "price": (("multiplication",), "{count} * {one}"),
-    "classes": (("division",), "{count} / {one}"),
-}
+_OPERATIONS = {"+": "addition", "-": "subtraction", "*": "multiplication", "/": "division"}
 _SYMBOLS = {"count": "c", "one": "a", "other": "b"}
 
 
@@ -49,8 +28,9 @@ def compose(
     topic: str, allowed: Collection[str], largest: int, book: Phrasebook, rng: Random
 ) -> tuple[str, str] | None:
     """Returns a question and its function; None if no event uses only the allowed operations."""
-    events = [name for name, (needs, _) in _EVENTS.items() if set(needs) <= set(allowed)]
-    finals = [name for name, (needs, _) in _FINALS.items() if set(needs) <= set(allowed)]
+    tables = book.tables["events"]
+    fitting = [name for name, formula in tables["formulas"].items() if _operations(formula) <= set(allowed)]
+    events, finals = ([name for name in fitting if name in tables[kind]] for kind in ("events", "finals"))
     for _ in range(_DRAWS if events else 0):
         # Longer stories have more kinds.
         length = rng.choice([length for length in range(1, _MOST_EVENTS + 1) for _ in range(length**3)])
@@ -63,6 +43,10 @@ def compose(
     return None
 
 
+def _operations(formula: str) -> set[str]:
+    return {_OPERATIONS[sign] for sign in formula if sign in _OPERATIONS}
+
+
 def _told(drawn: list[str], topic: str, largest: int, book: Phrasebook, rng: Random) -> _Story | None:
     tables = book.tables["events"]
     slots = {"name": rng.choice(tables["names"]), "things": rng.choice(tables["things"]), "topic": topic}
@@ -70,8 +54,7 @@ def _told(drawn: list[str], topic: str, largest: int, book: Phrasebook, rng: Ran
     begin = book.one_of(rng, "events", "begin", count=str(first), **slots)
     story = _Story(first, [begin], [f"    # {begin}", f"    count = {first}"])
     for number, kind in enumerate(drawn, start=1):
-        is_final = kind in _FINALS
-        _, formula = (_FINALS if is_final else _EVENTS)[kind]
+        is_final, formula = kind in tables["finals"], tables["formulas"][kind]
         one, other = _numbers(kind, story.count, largest, rng)
         if min(one, other) < 2:
             return None

@@ -1,4 +1,4 @@
-"""Plays the planner, which builds plans with occasional mistakes, and those who judge plans and sessions."""
+"""Plays the planner, who asks for one result after the other, those who judge plans, and a student who solves alone."""
 
 import json
 import math
@@ -14,107 +14,98 @@ from soliloquy.recipes.scaffold.plan_rules import POLICY
 from soliloquy.recipes.scaffold.told_names import undefined_names
 from soliloquy.recipes.scene import Scene
 from soliloquy.recipes.symbols import is_conversion
-from soliloquy.standin.scaffold.steps import book, known_problem, working
-from soliloquy.truth.number_format import format_quantity, written_value
+from soliloquy.runtime.seeds import draw
+from soliloquy.standin.phrasebook import BOOK
+from soliloquy.standin.scaffold.questions import known_problem
+from soliloquy.standin.steps import givens, is_numeric, working
+from soliloquy.truth.number_format import format_number, format_quantity, format_value, with_unit, written_value
+from soliloquy.truth.quantities import is_same, quantities_in
 from soliloquy.v1.conversation_pb2 import Problem, Step
 
 _Rows = list[dict[str, Any]]
+_SAME = 0.001
 
 
 def plan(scene: Scene, rng: Random) -> str:
-    problem = scene.problem
-    mistake = _mistake(rng)
-    rows = _add_approaches(_by_parts(problem), problem, rng)
-    if mistake:
-        _MISTAKES[mistake](rows, problem, rng)
-    return json.dumps({"Analysis": _analysis(problem, rng), "Sub-Questions": rows}, ensure_ascii=False)
+    rows = _rows(scene.problem, rng)
+    return json.dumps({"Analysis": _analysis(scene.problem, rng), "Sub-Questions": rows}, ensure_ascii=False)
 
 
 def plan_alone(scene: Scene, rng: Random) -> str:
-    """Writes the layout of a model that has learned to plan; without mistakes, since nobody verifies this plan."""
+    """Writes the layout of a model that has learned to plan."""
     problem = known_problem(scene)
-    questions = [SubQuestion(question=row["Question"], answer=row["Expected Answer"]) for row in _by_parts(problem)]
+    questions = [SubQuestion(question=row["Question"], answer=row["Expected Answer"]) for row in _rows(problem, None)]
     return "\n".join(plan_lines(Plan(analysis=_analysis(problem, rng), questions=questions)))
 
 
 def verify(scene: Scene, rng: Random) -> str:
-    """Rejects a plan with a sub-question that says nothing about the problem."""
-    vague = next((place for text in _wordings("vague") if (place := scene.slot("plan").find(text)) >= 0), None)
-    if vague is None:
-        return json.dumps({"Reason": book().one_of(rng, "planner", "accepted"), "Decision": "accept"})
-    number = str(scene.slot("plan").count("Sub-question", 0, vague))
-    return json.dumps({"Reason": book().one_of(rng, "planner", "refused", number=number), "Decision": "reject"})
+    return json.dumps({"Reason": _said(rng, "accepted"), "Decision": "accept"})
 
 
 def judge(scene: Scene, rng: Random) -> str:
-    """Drops a session in which the tutor says the same twice."""
-    said = scene.messages(student=False)
-    repeated = next((number for number, text in enumerate(said, start=1) if text in said[: number - 1]), None)
-    if repeated is None:
-        return json.dumps({"Reason": book().one_of(rng, "planner", "kept"), "Decision": "keep"})
-    reason = book().one_of(rng, "planner", "dropped", number=str(repeated))
-    return json.dumps({"Reason": reason, "Decision": "drop"})
+    return json.dumps({"Reason": _said(rng, "kept"), "Decision": "keep"})
 
 
-def _by_parts(problem: Problem) -> _Rows:
-    """Ends each sub-question at a step that comes to something; puts several together if there are too many."""
-    parts = _parts(problem.steps)
-    count = min(len(parts), POLICY["plans"]["most_questions"])
+def solve(scene: Scene, rng: Random) -> str:
+    """Solves a problem by a chance that depends on its steps and on what a tutor has told."""
+    problem, rates = scene.problem, BOOK.tables["scaffold"]["solving"]
+    alone = rates["alone"][min(len(problem.steps), len(rates["alone"])) - 1]
+    alone += draw("solve rate", problem.id).uniform(-1, 1) * rates["spread"]
+    chance = min(max(alone, 0.0), 1.0)
+    said, results = quantities_in(scene.slot("talk")), [step.result for step in problem.steps if is_numeric(step)]
+    told = sum(any(is_same(one, result.value, result.unit, _SAME) for one in said) for result in results)
+    chance += (1 - chance) * rates["learned"] * told / max(len(results), 1)
+    right = format_value(problem.answer.value, problem.answer.unit)
+    answer = right if rng.random() < chance else _wrong_answer(problem, rng)
+    return "\n".join([*(f"{step.explanation} {step.formula}".strip() for step in problem.steps), f"Answer: {answer}"])
+
+
+def _wrong_answer(problem: Problem, rng: Random) -> str:
+    """Returns the result of a typical mistake at the last step, or of stopping early."""
+    values = [slip.value for slip in problem.steps[-1].slips] + [step.result.value for step in problem.steps[:-1]]
+    others = [value for value in values if abs(value - problem.answer.value) > _SAME * abs(problem.answer.value)]
+    return with_unit(format_number(rng.choice(others or [problem.answer.value * 10 + 1])), problem.answer.unit)
+
+
+def _rows(problem: Problem, rng: Random | None) -> _Rows:
+    """Asks for each result or law; with draws, for the way first now and then, and where a question covers too much."""
+    parts, most = _parts(problem.steps), POLICY["plans"]["most_questions"]
+    count = min(len(parts), most)
     cuts = [round(at * len(parts) / count) for at in range(count + 1)]
-    return [_row([step for part in parts[start:end] for step in part]) for start, end in pairwise(cuts)]
+    groups = [[step for part in parts[start:end] for step in part] for start, end in pairwise(cuts)]
+    half, room = math.ceil(_last_result(problem.steps).number / 2), most - count
+    rows: _Rows = []
+    for steps in groups:
+        result, own = _last_result(steps), [step.number for step in steps]
+        asked = BOOK.wordings("scaffold", "planner", "approach", name=result_name(result, problem))[0]
+        at, is_new = own.index(result.number), asked not in [row["Question"] for row in rows]
+        if rng and room and is_new and (count == 1 or at >= half or _is_parted(result, rng)):
+            own, before = own[min(at, half) :], own[: min(at + 1, half)]
+            rows.append({"Question": asked, "Expected Answer": _way(result, problem, before[-1]), "Steps": before})
+            room -= 1
+        rows.append({"Question": result.ask, "Expected Answer": _answer(result), "Steps": own})
+    return rows
+
+
+def _is_parted(step: Step, rng: Random) -> bool:
+    return bool(step.expression and step.formula) and rng.random() < BOOK.tables["scaffold"]["planner"]["approaches"]
 
 
 def _parts(steps: Sequence[Step]) -> list[list[Step]]:
-    """Adds the comments behind the last result to its part."""
-    end = _telling(steps).number
-    parts, part = list[list[Step]](), list[Step]()
+    """Ends each part at a step that comes to something; adds the comments behind the last result to its part."""
+    end = _last_result(steps).number
+    parts = [list[Step]()]
     for step in steps[:end]:
-        part.append(step)
-        if step.HasField("result") or step.formula:
-            parts.append(part)
-            part = []
+        parts[-1].append(step)
+        if is_numeric(step) or step.formula:
+            parts.append([])
+    parts = [part for part in parts if part]
     parts[-1] += steps[end:]
     return parts
 
 
-def _row(steps: Sequence[Step]) -> dict[str, Any]:
-    step = _telling(steps)
-    return {"Question": step.ask, "Expected Answer": _answer(step), "Steps": [each.number for each in steps]}
-
-
-def _telling(steps: Sequence[Step]) -> Step:
-    """Returns the last step with a result, else the last one."""
-    return next((step for step in reversed(steps) if step.HasField("result")), steps[-1])
-
-
-def _add_approaches(rows: _Rows, problem: Problem, rng: Random) -> _Rows:
-    """Adds a sub-question for the approach before a step, as far as there is room; one per quantity name."""
-    parted, room, asked = list[dict[str, Any]](), POLICY["plans"]["most_questions"] - len(rows), set[str]()
-    for row in rows:
-        step = _telling([problem.steps[number - 1] for number in row["Steps"]])
-        is_long = row["Steps"].index(step.number) >= _half(problem)
-        is_parted = step.expression and step.formula and rng.random() < book().tables["planner"]["approaches"]
-        if room and (is_long or is_parted) and step.result.name not in asked:
-            parted.append(_approach(row, step, problem, rng))
-            asked.add(step.result.name)
-            room -= 1
-        parted.append(row)
-    return parted if len(parted) > 1 else [_approach(rows[0], _telling(problem.steps), problem, rng), *parted]
-
-
-def _half(problem: Problem) -> int:
-    """Returns the most steps that a sub-question may cover."""
-    return math.ceil(_telling(problem.steps).number / 2)
-
-
-def _approach(row: dict[str, Any], step: Step, problem: Problem, rng: Random) -> dict[str, Any]:
-    """Takes the steps that lead to a result out of its row."""
-    covered = row["Steps"]
-    at = covered.index(step.number)
-    own = covered[: min(at + 1, _half(problem))]
-    row["Steps"] = covered[min(at, len(own)) :]
-    question = book().one_of(rng, "planner", "approach", name=result_name(step, problem))
-    return {"Question": question, "Expected Answer": _way(step, problem, own[-1]), "Steps": own}
+def _last_result(steps: Sequence[Step]) -> Step:
+    return next((step for step in reversed(steps) if is_numeric(step)), steps[-1])
 
 
 def _way(step: Step, problem: Problem, last: int) -> str:
@@ -126,52 +117,15 @@ def _way(step: Step, problem: Problem, last: int) -> str:
 
 
 def _answer(step: Step) -> str:
-    if step.HasField("result"):
+    if is_numeric(step):
         return written_value(step.result.value, step.result.unit)
     return step.formula or step.explanation
 
 
 def _analysis(problem: Problem, rng: Random) -> str:
-    derived = {step.result.symbol for step in problem.steps}
-    given = {known.symbol: known for step in problem.steps for known in step.inputs if known.symbol not in derived}
-    knowns = ", ".join(f"{known.name} {format_quantity(known)}" for known in given.values())
-    way = [step.result.name for step in problem.steps[:-1] if step.HasField("result")]
-    return book().one_of(
-        rng, "planner", "analysis", knowns=knowns, way=", then ".join(way), wanted=problem.answer.name or "answer"
-    )
+    knowns = ", ".join(f"{known.name} {format_quantity(known)}" for known in givens(problem))
+    return _said(rng, "analysis", knowns=knowns, wanted=problem.answer.name or "answer")
 
 
-def _mistake(rng: Random) -> str | None:
-    drawn, reached = rng.random(), 0.0
-    for mistake, rate in book().tables["planner"]["rates"].items():
-        reached += rate
-        if drawn < reached:
-            return str(mistake)
-    return None
-
-
-def _falsify_answer(rows: _Rows, problem: Problem, rng: Random) -> None:
-    """Takes the last answer from one of the problem's typical mistakes."""
-    slips = [slip for slip in problem.steps[-1].slips if slip.value != problem.answer.value]
-    if slips:
-        slip = rng.choice(slips)
-        rows[-1]["Expected Answer"] = written_value(slip.value, slip.unit)
-
-
-def _reveal_answer(rows: _Rows, problem: Problem, rng: Random) -> None:
-    rows[0]["Question"] = f"{format_quantity(problem.answer)} is the answer. {rows[0]['Question']}"
-
-
-def _skip_question(rows: _Rows, problem: Problem, rng: Random) -> None:
-    del rows[rng.randrange(len(rows) - 1)]
-
-
-def _blur_question(rows: _Rows, problem: Problem, rng: Random) -> None:
-    rng.choice(rows)["Question"] = rng.choice(_wordings("vague"))
-
-
-def _wordings(situation: str) -> Sequence[str]:
-    return list(book().wordings("planner", situation))
-
-
-_MISTAKES = {"wrong": _falsify_answer, "told": _reveal_answer, "skipped": _skip_question, "vague": _blur_question}
+def _said(rng: Random, part: str, **slots: str) -> str:
+    return BOOK.one_of(rng, "scaffold", "planner", part, **slots)

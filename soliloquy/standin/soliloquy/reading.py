@@ -1,12 +1,12 @@
 """Takes a student's message as the record has it: what it claims, else what its words ask for."""
 
 from dataclasses import dataclass
-from enum import Enum, auto
 
 from soliloquy.recipes.scene import Scene
 from soliloquy.recipes.templates import one_line
-from soliloquy.standin.slips import same
-from soliloquy.standin.soliloquy.steps import answer, book, is_numeric, step_of
+from soliloquy.standin.claims import same
+from soliloquy.standin.phrasebook import BOOK
+from soliloquy.standin.steps import answer, is_numeric, step_of
 from soliloquy.texts.phrases import says
 from soliloquy.texts.utterances import content_words
 from soliloquy.truth.algebra import gives_algebra
@@ -17,32 +17,13 @@ from soliloquy.truth.stated_answer import ALONE, answer_in, answer_quantity, sta
 from soliloquy.truth.units import unit
 from soliloquy.v1.conversation_pb2 import STEP_KIND_ALGEBRA, STEP_KIND_KNOWNS, Step
 
-
-class Gist(Enum):
-    OPENING = auto()
-    # The reason for a right answer.
-    REASON = auto()
-    NUMBER = auto()
-    # An answer to a step without a number.
-    STATEMENT = auto()
-    # The result of an earlier step, once more.
-    KNOWN = auto()
-    PARTIAL = auto()
-    HINT = auto()
-    SOLUTION = auto()
-    BACK = auto()
-    CONCEPT = auto()
-    OFF_TOPIC = auto()
-    UNCLEAR = auto()
-
-
-# The first whose cue a message has counts.
-_REQUESTS = (Gist.SOLUTION, Gist.BACK, Gist.CONCEPT, Gist.HINT, Gist.OFF_TOPIC)
+_REQUESTS = ("solution", "back", "concept", "hint", "off_topic")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Message:
-    gist: Gist
+    # One of the tutor's moves, or "number", "known" (an earlier step's), "statement", "opening".
+    gist: str
     text: str
     # A person may give the result of a later step.
     step: Step
@@ -52,52 +33,43 @@ class Message:
 
 def read(scene: Scene) -> Message:
     text, step = one_line(scene.turn.student.text), step_of(scene)
-    is_opening = not scene.messages(student=False)
+    is_opening, is_person = not scene.messages(student=False), scene.record.person
     # A person may begin with an answer.
-    if is_opening and not scene.record.person:
-        return Message(gist=Gist.OPENING, text=text, step=step)
+    if is_opening and not is_person:
+        return Message(gist="opening", text=text, step=step)
     if (number := _number(scene, text, step)) is not None:
         return number
     if is_opening:
-        return Message(gist=Gist.OPENING, text=text, step=step)
-    request = next((one for one in _REQUESTS if book().cue(one.name.lower()).search(text)), None)
-    if scene.slot("is_asked_why") and not scene.record.person:
-        return Message(gist=Gist.REASON, text=text, step=step)
-    if not is_numeric(step):
-        found = _statement(text, step)
-        if found is Gist.PARTIAL or (found is None and request):
-            return Message(gist=found or request or Gist.UNCLEAR, text=text, step=step)
-        if found is not None:
-            calculated = _verdict(scene)
-            right = bool(found) if calculated is None else calculated
-            return Message(gist=Gist.STATEMENT, text=text, step=step, right=right)
-    # A person is told of no formula that is right, since nothing is calculated for it.
-    if request is None and is_numeric(step) and not scene.record.person and says(text, step.formula):
-        request = Gist.PARTIAL
-    return Message(gist=request or Gist.UNCLEAR, text=text, step=step)
+        return Message(gist="opening", text=text, step=step)
+    request = next((one for one in _REQUESTS if BOOK.cue("soliloquy", one).search(text)), "unclear")
+    if scene.slot("is_asked_why") and not is_person:
+        return Message(gist="reason", text=text, step=step)
+    if is_numeric(step):
+        # A person is told of no formula that is right, since nothing is calculated for it.
+        is_partial = request == "unclear" and not is_person and says(text, step.formula)
+        return Message(gist="partial" if is_partial else request, text=text, step=step)
+    found, calculated = _statement(text, step), _verdict(scene)
+    if isinstance(found, bool):
+        return Message(gist="statement", text=text, step=step, right=found if calculated is None else calculated)
+    return Message(gist=found or request, text=text, step=step)
 
 
 def _number(scene: Scene, text: str, step: Step) -> Message | None:
     """Returns the number that a message claims; one that nobody has listed is searched for in the words."""
-    ledger, claims = ledger_of(scene.problem), scene.turn.student.claims
+    ledger, claims, steps = ledger_of(scene.problem), scene.turn.student.claims, scene.problem.steps
     for claim in reversed(claims):
         entry = ledger.entry(claim.quantity) if claim.quantity else None
-        there = scene.problem.steps[entry.step - 1] if entry and scene.record.person and entry.step else step
-        if not is_numeric(there) or (entry and entry.quantity.symbol != there.result.symbol):
-            continue
-        value = in_unit(claim, there.result.unit)
-        gist = Gist.NUMBER if there.number >= step.number else Gist.KNOWN
-        return Message(gist=gist, text=text, step=there, value=value, right=_verdict(scene))
-    if claims:
-        return None
-    # A person may give the result of a later step.
-    steps = scene.problem.steps[step.number - 1 :] if scene.record.person else [step]
-    for there in filter(is_numeric, steps):
+        there = steps[entry.step - 1] if entry and scene.record.person and entry.step else step
+        if is_numeric(there) and (entry is None or entry.quantity.symbol == there.result.symbol):
+            gist = "number" if there.number >= step.number else "known"
+            value = in_unit(claim, there.result.unit)
+            return Message(gist=gist, text=text, step=there, value=value, right=_verdict(scene))
+    for there in [] if claims else steps[step.number - 1 :] if scene.record.person else [step]:
         own, stated = ledger.of_step(there.number), answer_quantity(text, there.result.unit)
-        right = judge_text(text, own, ledger, there.ask) if own and stated else None
+        right = judge_text(text, own, ledger, there.ask) if is_numeric(there) and own and stated else None
         if stated and (right or (right is False and there == step and _is_about(text, stated, scene, step))):
             found = answer_in(text, there.result.unit)
-            return Message(gist=Gist.NUMBER, text=text, step=there, value=found, right=_verdict(scene))
+            return Message(gist="number", text=text, step=there, value=found, right=_verdict(scene))
     return None
 
 
@@ -115,8 +87,8 @@ def _verdict(scene: Scene) -> bool | None:
     return next((value == "True" for value in scene.output.values() if value in ("True", "False")), None)
 
 
-def _statement(text: str, step: Step) -> bool | Gist | None:
-    """Whether a message gives the answer to a step without a number, or a part of it; None if it cannot be judged."""
+def _statement(text: str, step: Step) -> bool | str:
+    """Whether a message gives the answer to a step without a number; "partial" for a part, "" if that is open."""
     if step.kind == STEP_KIND_ALGEBRA and (right := gives_algebra(text, step.formula)) is not None:
         return right
     if says(text, answer(step)):
@@ -124,11 +96,11 @@ def _statement(text: str, step: Step) -> bool | Gist | None:
     if any(slip.working and says(text, slip.working.rstrip(".")) for slip in step.slips):
         return False
     if step.kind != STEP_KIND_KNOWNS or not step.inputs:
-        return None
-    values = values_in(text)
-    found = sum(any(same(value, known.value) for value in values) for known in step.inputs)
-    if found == len(step.inputs):
+        return ""
+    said, known = values_in(text), [one.value for one in step.inputs]
+    found = sum(any(same(value, one) for value in said) for one in known)
+    if found == len(known):
         return True
-    if any(not any(same(value, known.value) for known in step.inputs) for value in values):
+    if any(not any(same(value, one) for one in known) for value in said):
         return False
-    return Gist.PARTIAL if found else None
+    return "partial" if found else ""

@@ -30,6 +30,8 @@ from tests.unit.scripted.dialling import dialled
 from tests.unit.scripted.growing import finished
 
 COUNT, PROBLEMS, SEED = 60, 20, 11
+# The tutor tells this student enough.
+MONEY = 4
 RECIPE = find("mathdial")
 ASKED = "What did you do with the 12 boxes first?"
 
@@ -65,7 +67,7 @@ def test_a_mistake_that_calculates_nothing_is_none_of_a_pupil(working: str, valu
 async def test_money_is_read_back_as_it_is_written() -> None:
     row = ProblemRow(question="A pen costs $2. What do 4 pens cost?", solution="4 * $2 = $8")
     problem = problem_from_row(row, "pens")
-    run = Run(id="run", recipe="mathdial", max_turns=20, max_attempts=1, enrich=True)
+    run = Run(id="run", recipe="mathdial", seed=MONEY, max_turns=20, max_attempts=1, enrich=True)
     engine = ScriptedEngine()
     (event,) = await enrich(
         EnrichmentNeeded(conversation=attempt_at(problem, run=run, ordinal=0, attempt=0)), engine, Enrichments(1)

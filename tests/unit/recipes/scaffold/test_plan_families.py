@@ -54,7 +54,6 @@ async def test_every_plan_that_is_kept_passes_every_filter(name: str) -> None:
     bank = load_bank(name)
     engine = ScriptedEngine()
     discarded, without = Counter[str](), []
-    # The scripted planner's mistakes are rare: a small bank needs several problems of each family.
     several = range(7, 7 + max(1, -(-LEAST // len(bank.names))))
     for family, number in product(bank.names, several):
         problem = bank.family(family).problem(number)
@@ -70,4 +69,4 @@ async def test_every_plan_that_is_kept_passes_every_filter(name: str) -> None:
         assert is_sound(problem, plan), family
         assert list(faults(plan, problem)) == [], family
     assert set(without) <= {"no answer: the problem has no number for one"}
-    assert discarded.keys() >= {"verifier", "last"}
+    assert not discarded
