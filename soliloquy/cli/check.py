@@ -13,9 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 from soliloquy.cli.attended import attended_results
-from soliloquy.cli.command import Command
+from soliloquy.cli.command import Command, setting
 from soliloquy.cli.model_options import model_options
-from soliloquy.cli.options import AS_JSON, WAIT
+from soliloquy.cli.options import ANY_PATH, AS_JSON, WAIT
 from soliloquy.cli.tables import facts
 from soliloquy.cli.terminal import echo, open_console
 from soliloquy.dataset.reading import Dataset
@@ -39,23 +39,19 @@ _IN_FLIGHT = 32
 
 @click.command(cls=Command)
 @click.argument("folder", metavar="DIR|URL")
-@click.option("--rejected", is_flag=True, help="Check the rejected conversations instead.")
-@click.option("--as-if", metavar="FILE", type=click.Path(path_type=Path), help="Check by the [rules] of this file.")
-@AS_JSON
 @model_options
-@WAIT
 @click.pass_context
 def check(
     context: click.Context,
     /,
     folder: str,
     *,
-    rejected: bool,
-    as_if: Path | None,
-    as_json: bool,
+    rejected: bool = setting("Check the rejected conversations instead."),
+    as_if: Path | None = setting("Check by the [rules] of this file.", metavar="FILE", type=ANY_PATH),
+    as_json: bool = AS_JSON,
+    wait: bool = WAIT,
     models: Models,
     model_cache: Path | None,
-    wait: bool,
 ) -> None:
     """Check what is claimed, computed and said in every turn of a dataset.
 

@@ -34,13 +34,7 @@ def rehearse(plan: Plan, source: ProblemSource) -> Mapping[int, float]:
 
 
 def foretell(
-    plan: Plan,
-    source: ProblemSource,
-    like: str,
-    *,
-    together: int,
-    as_json: bool,
-    rehearsal: Mapping[int, float] = {},
+    plan: Plan, source: ProblemSource, like: str, *, together: int, as_json: bool, rehearsal: Mapping[int, float] = {}
 ) -> None:
     """Prints a forecast of the plan from a dataset of its recipe, and the prompts of that one's first conversation."""
     # It loads Arrow.

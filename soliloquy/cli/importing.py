@@ -5,8 +5,9 @@ from pathlib import Path
 
 import click
 
-from soliloquy.cli.errors import writing_to
+from soliloquy.cli.command import setting
 from soliloquy.cli.export import CommandOfFormats
+from soliloquy.cli.options import ANY_PATH, writing_to
 from soliloquy.cli.parameters import Choice
 from soliloquy.cli.terminal import echo
 from soliloquy.dataset.exports.format import NAMES, Row
@@ -22,16 +23,19 @@ _SOME_REFUSED = 1
 
 
 @click.command("import", cls=CommandOfFormats)
-@click.argument("source", metavar="FILE|FOLDER", type=click.Path(path_type=Path))
-@click.option("--format", "name", required=True, type=Choice(NAMES), help="The format of the source.")
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="The folder for the dataset.")
-@click.option(
-    "--problems",
-    type=click.Path(path_type=Path),
-    help="A problem file: each conversation about one of its questions gets its solution.",
-)
+@click.argument("source", metavar="FILE|FOLDER", type=ANY_PATH)
 @click.pass_context
-def import_(context: click.Context, /, *, source: Path, name: str, out: Path, problems: Path | None) -> None:
+def import_(
+    context: click.Context,
+    /,
+    *,
+    name: str = setting("The format of the source.", "--format", type=Choice(NAMES)),
+    out: Path = setting("The folder for the dataset.", type=ANY_PATH),
+    problems: Path | None = setting(
+        "A problem file: each conversation about one of its questions gets its solution.", type=ANY_PATH
+    ),
+    source: Path,
+) -> None:
     """Convert conversations of another format into a dataset.
 
     Fields that the format lacks stay unset, and the manifest lists them. Exporting the dataset to the same format gives

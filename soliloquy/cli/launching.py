@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import click
-
-from soliloquy.cli.options import WORKERS, count_option
+from soliloquy.cli.command import setting
+from soliloquy.cli.options import WORKERS
+from soliloquy.cli.parameters import whole
 from soliloquy.cli.service_options import gathered
 from soliloquy.cli.signals import end_when_asked
 from soliloquy.recipes.packages import folder, has_part, known_recipes
@@ -19,19 +19,15 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-CONFIG = click.option(
+CONFIG = setting(
+    "The settings as YAML, or a shipped configuration: smoke, or the name of a recipe that has one.",
     "--config",
     required=True,
     metavar="FILE|NAME",
-    help="The settings as YAML, or a shipped configuration: smoke, or the name of a recipe that has one.",
 )
 _LIBRARIES = ("torch", "transformers", "peft", "yaml", "matplotlib", "tensorboard")
-_OPTIONS = (
-    count_option("--workers", 1, "Processes, one per GPU.", most=WORKERS),
-    click.option(
-        "--ray", "on_ray", is_flag=True, help="Start them with Ray Train, on the cluster of RAY_ADDRESS if that is set."
-    ),
-)
+_WORKERS = setting("Processes, one per GPU.", "--workers", default=1, type=whole(1, WORKERS))
+_RAY = "Start them with Ray Train, on the cluster of RAY_ADDRESS if that is set."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,11 +58,11 @@ class Launch:
 def launch_options(command: Command) -> Callable[..., Any]:
     """Hands the command `launch` in place of these options."""
 
-    def launch(config: str, workers: int, on_ray: bool) -> Launch:
+    def launch(config: str = CONFIG, workers: int = _WORKERS, on_ray: bool = setting(_RAY, "--ray")) -> Launch:
         check_libraries(*(("ray",) if on_ray else ()))
         return Launch(file=configuration(config), workers=workers, on_ray=on_ray)
 
-    return gathered("launch", launch, _OPTIONS)(command)
+    return gathered("launch", launch)(command)
 
 
 def check_libraries(*further: str) -> None:

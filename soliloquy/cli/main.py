@@ -41,10 +41,7 @@ _SECTIONS: Mapping[str, Mapping[str, str]] = {
         "evaluate": "soliloquy.cli.evaluate",
         "replicate": "soliloquy.cli.replicate",
     },
-    "Models and sandbox": {
-        "model": "soliloquy.cli.model",
-        "sandbox": "soliloquy.cli.sandbox",
-    },
+    "Models and sandbox": {"model": "soliloquy.cli.model", "sandbox": "soliloquy.cli.sandbox"},
     "Run a cluster": {
         "up": "soliloquy.cli.up",
         "runs": "soliloquy.cli.runs",

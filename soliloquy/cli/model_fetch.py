@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from soliloquy.cli.command import Command
+from soliloquy.cli.command import Command, setting
 from soliloquy.cli.options import NEW_FOLDER
 from soliloquy.cli.terminal import echo
 from soliloquy.runtime.failure import Failure
@@ -13,13 +13,16 @@ from soliloquy.runtime.failure import Failure
 @click.command(cls=Command)
 @click.argument("source", metavar="URL")
 @click.argument("folder", metavar="DIR", type=NEW_FOLDER)
-@click.option(
-    "--digest",
-    default="",
-    metavar="SHA256",
-    help="Refuse another model: the digest that the service tells of its base and that adapters name.",
-)
-def fetch(*, source: str, folder: Path, digest: str) -> None:
+def fetch(
+    *,
+    digest: str = setting(
+        "Refuse another model: the digest that the service tells of its base and that adapters name.",
+        default="",
+        metavar="SHA256",
+    ),
+    source: str,
+    folder: Path,
+) -> None:
     """Fetch a model from an object store, such as s3://bucket/llama-3.1-8b, into a folder.
 
     Run the same command again after an interruption: what is there stays, unless the store has another version of it.

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 
 import click
 
-from soliloquy.cli.command import Command
+from soliloquy.cli.command import Command, option
 from soliloquy.cli.processes import PORTS, processes_of_up
 from soliloquy.cli.prometheus import Prometheus, prometheus
-from soliloquy.cli.service_options import option
 from soliloquy.cli.signals import end_when_asked
 from soliloquy.cli.terminal import echo
 from soliloquy.runtime.failure import Failure
@@ -19,8 +18,11 @@ _CONNECT_SECONDS = 0.5
 
 @click.command(cls=Command)
 @processes_of_up(http_from=9100)
-@option("--port", default=9190, show_default=True, type=PORTS, help="The port of Prometheus; Debian's own is on 9090.")
-def observe(*, processes: Mapping[str, str], port: int) -> None:
+def observe(
+    *,
+    port: int = option("The port of Prometheus; Debian's own is on 9090.", default=9190, type=PORTS),
+    processes: Mapping[str, str],
+) -> None:
     """Run Prometheus with our rules against the services of `soliloquy up`, until Ctrl-C.
 
     The measurements are lost when it stops.

@@ -22,9 +22,8 @@ _SOME_REFUSED = 1
 @click.command(cls=Command)
 @click.argument("paper", metavar="PAPER", type=Choice(_PAPERS), help=f"{', '.join(_PAPERS[:-1])} or {_PAPERS[-1]}.")
 @click.argument("folder", metavar="DIR", type=EXISTING_FOLDER, help="The folder with the published files.")
-@AS_JSON
 @click.pass_context
-def replicate(context: click.Context, /, *, paper: str, folder: Path, as_json: bool) -> None:
+def replicate(context: click.Context, /, *, as_json: bool = AS_JSON, paper: str, folder: Path) -> None:
     """Compute a paper's tables from the data that its authors published.
 
     Each figure comes by the authors' definition, by ours from the same rows, and as the paper states it. Shares have

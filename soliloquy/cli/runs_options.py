@@ -3,9 +3,10 @@
 import os
 from pathlib import Path
 
+from soliloquy.cli.command import option
 from soliloquy.cli.options import EXISTING_FILE
 from soliloquy.cli.parameters import ADDRESS
-from soliloquy.cli.service_options import gathered, option
+from soliloquy.cli.service_options import gathered
 from soliloquy.cli.tls_options import TLS_HELP, client_tls
 from soliloquy.client import Runs
 from soliloquy.runtime.failure import Failure
@@ -14,30 +15,17 @@ from soliloquy.runtime.regular_file import read_regular_text
 TOKEN = "SOLILOQUY_TOKEN"
 # The time for reaching a gateway and for its answer.
 _ANSWER_SECONDS = 5.0
-_OPTIONS = (
-    option(
-        "--gateway",
-        default="127.0.0.1:8081",
-        show_default=True,
-        metavar="HOST:PORT",
-        type=ADDRESS,
-        help=f"The gRPC address of the gateway; {TLS_HELP}",
-    ),
-    option("--token-file", type=EXISTING_FILE, help=f"A file with the token; {TOKEN} can hold it instead."),
-)
 
 
-def _runs(gateway: str, token_file: Path | None) -> Runs:
-    return Runs(
-        gateway,
-        token=_token(token_file),
-        tls=client_tls(),
-        deadline_seconds=_ANSWER_SECONDS,
-    )
+def _runs(
+    gateway: str = option(f"The gRPC address of the gateway; {TLS_HELP}", default="127.0.0.1:8081", type=ADDRESS),
+    token_file: Path | None = option(f"A file with the token; {TOKEN} can hold it instead.", type=EXISTING_FILE),
+) -> Runs:
+    return Runs(gateway, token=_token(token_file), tls=client_tls(), deadline_seconds=_ANSWER_SECONDS)
 
 
 # Hands the command `runs`, not connected yet.
-gateway_options = gathered("runs", _runs, _OPTIONS)
+gateway_options = gathered("runs", _runs)
 
 
 def _token(file: Path | None) -> str:

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from soliloquy.cli.command import Command
+from soliloquy.cli.command import Command, setting
 from soliloquy.cli.terminal import open_console
 from soliloquy.cli.view import show_conversation, show_prompts, show_rejections
 from soliloquy.dataset.reading import Dataset
@@ -18,11 +18,13 @@ from soliloquy.v1.conversation_pb2 import Conversation
 @click.command(cls=Command)
 @click.argument("folder", metavar="DIR|URL")
 @click.argument("wanted", metavar="[ID]", required=False)
-@click.option("--rejected", is_flag=True, help="Show a rejected conversation, and why it was rejected.")
-@click.option(
-    "--prompts", is_flag=True, help="Show the prompts of each turn, from the run's own texts or the installed recipe's."
-)
-def show(folder: str, *, wanted: str | None, rejected: bool, prompts: bool) -> None:
+def show(
+    folder: str,
+    *,
+    rejected: bool = setting("Show a rejected conversation, and why it was rejected."),
+    prompts: bool = setting("Show the prompts of each turn, from the run's own texts or the installed recipe's."),
+    wanted: str | None,
+) -> None:
     """Show a conversation with the tutor's hidden soliloquies.
 
     ID may be a prefix of an id, as `soliloquy tail` lists them; without one, shows the first conversation. With

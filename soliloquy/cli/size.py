@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from soliloquy.cli.command import Command
+from soliloquy.cli.command import Command, setting
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.parameters import Choice
 from soliloquy.cli.terminal import echo
@@ -37,16 +37,14 @@ class _Count(click.ParamType[int]):
 
 
 @click.command(cls=Command)
-@click.option("--conversations", type=_Count(), required=True, metavar="NUMBER", help="Such as 10000 or 1e7.")
-@click.option(
-    "--gpus", type=click.IntRange(1, 100_000), required=True, metavar="NUMBER", help="Cards that run the model."
-)
-@click.option(
-    "--model", "parameters", type=_Billions(), default="8b", show_default=True, metavar="SIZE", help="Its parameters."
-)
-@click.option("--card", type=Choice(tuple(GPUS)), default=next(iter(GPUS)), show_default=True, help="The kind of card.")
-@AS_JSON
-def size(*, conversations: int, gpus: int, parameters: float, card: str, as_json: bool) -> None:
+def size(
+    *,
+    conversations: int = setting("Such as 10000 or 1e7.", type=_Count(), metavar="NUMBER"),
+    gpus: int = setting("Cards that run the model.", type=click.IntRange(1, 100_000), metavar="NUMBER"),
+    parameters: float = setting("Its parameters.", "--model", type=_Billions(), default="8b", metavar="SIZE"),
+    card: str = setting("The kind of card.", type=Choice(tuple(GPUS)), default=next(iter(GPUS))),
+    as_json: bool = AS_JSON,
+) -> None:
     """Say what a number of conversations takes: hours, cores, pods, disk.
 
     It multiplies the figures of soliloquy/runs/sizing.toml. They are for the recipe soliloquy and problems of the

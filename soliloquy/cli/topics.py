@@ -7,11 +7,10 @@ from typing import Any
 import click
 import uvloop
 
-from soliloquy.cli.command import Group
+from soliloquy.cli.command import Group, setting
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.parameters import whole
-from soliloquy.cli.service_options import with_options
 from soliloquy.cli.terminal import echo
 from soliloquy.runtime.transports.kafka import KafkaSettings, layout
 from soliloquy.runtime.transports.kafka.layout import Change
@@ -27,23 +26,23 @@ def topics() -> None:
     """
 
 
-_OPTIONS = (
-    click.option(
-        "--replication",
-        type=whole(1, 100),
-        help="Copies of each event, for clusters with fewer brokers than topics.toml assumes.",
-    ),
-    click.option("--grow", is_flag=True, help="Allow more partitions; no run may be under way."),
-    AS_JSON,
+_REPLICATION = setting(
+    "Copies of each event, for clusters with fewer brokers than topics.toml assumes.", type=whole(1, 100)
 )
+_GROW = setting("Allow more partitions; no run may be under way.")
 
 
 @topics.command()
 @kafka_options(required=True)
-@with_options(_OPTIONS)
 @click.pass_context
 def plan(
-    context: click.Context, /, *, kafka: KafkaSettings, replication: int | None, grow: bool, as_json: bool
+    context: click.Context,
+    /,
+    *,
+    kafka: KafkaSettings,
+    replication: int | None = _REPLICATION,
+    grow: bool = _GROW,
+    as_json: bool = AS_JSON,
 ) -> None:
     """Show what apply would change.
 
@@ -56,8 +55,9 @@ def plan(
 
 @topics.command()
 @kafka_options(required=True)
-@with_options(_OPTIONS)
-def apply(*, kafka: KafkaSettings, replication: int | None, grow: bool, as_json: bool) -> None:
+def apply(
+    *, kafka: KafkaSettings, replication: int | None = _REPLICATION, grow: bool = _GROW, as_json: bool = AS_JSON
+) -> None:
     """Change the topics to match topics.toml.
 
     Partitions are never removed. The exit status is 0 if all topics match, and 2 if they cannot.

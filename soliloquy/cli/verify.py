@@ -17,9 +17,8 @@ FAULTY = 1
 
 @click.command(cls=Command)
 @click.argument("place", metavar="DIR|URL", type=PLACE)
-@AS_JSON
 @click.pass_context
-def verify(context: click.Context, /, place: Storage, *, as_json: bool) -> None:
+def verify(context: click.Context, /, place: Storage, *, as_json: bool = AS_JSON) -> None:
     """Recompute every count and checksum of a dataset.
 
     Prints a line for each difference from its manifest. The exit status is 0 if there are none and 1 if there are some.

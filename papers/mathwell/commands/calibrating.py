@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from soliloquy.cli.command import Command
-from soliloquy.cli.errors import writing_to
-from soliloquy.cli.options import AS_JSON, EXISTING_FILE, NEW_FILE, SEEDS
+from soliloquy.cli.command import Command, setting
+from soliloquy.cli.options import AS_JSON, EXISTING_FILE, NEW_FILE, SEEDS, writing_to
 from soliloquy.cli.tables import table
 from soliloquy.cli.terminal import echo, open_console
 from soliloquy.runtime.failure import Failure
@@ -21,26 +20,24 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command)
-@click.option(
-    "--labels",
-    "source",
-    required=True,
-    metavar="FILE",
-    type=EXISTING_FILE,
-    help="JSONL, CSV or Parquet: word problems, with true or false for solvable, accurate and appropriate.",
-)
-@click.option("--out", required=True, type=NEW_FILE, help="The file for the classifiers, .npz.")
-@click.option(
-    "--keep",
-    default=0.85,
-    show_default=True,
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    help="The share of the problems that people call good to keep.",
-)
-@click.option("--seed", default=0, show_default=True, type=SEEDS, help="Seed of the split into fifths.")
-@AS_JSON
 @examining_options
-def calibrate(*, source: Path, out: Path, keep: float, seed: int, as_json: bool, examination: Examination) -> None:
+def calibrate(
+    *,
+    source: Path = setting(
+        "JSONL, CSV or Parquet: word problems, with true or false for solvable, accurate and appropriate.",
+        "--labels",
+        type=EXISTING_FILE,
+    ),
+    out: Path = setting("The file for the classifiers, .npz.", type=NEW_FILE),
+    keep: float = setting(
+        "The share of the problems that people call good to keep.",
+        default=0.85,
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    ),
+    seed: int = setting("Seed of the split into fifths.", default=0, type=SEEDS),
+    as_json: bool = AS_JSON,
+    examination: Examination,
+) -> None:
     """Calibrate the judges of word problems on what people say of them.
 
     Learns how much each rule and each word tells, and sets thresholds that keep the requested share of good problems.

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
+from soliloquy.cli.command import setting
 from soliloquy.cli.parameters import whole
-from soliloquy.cli.prompts_option import PROMPTS, chosen_prompts
-from soliloquy.cli.service_options import gathered
+from soliloquy.cli.service_options import PROMPTS, chosen_prompts, gathered
 from soliloquy.problems.commission_source import CommissionSource
 from soliloquy.problems.sources import problem_source
 from soliloquy.recipes.prompts import changed_texts
@@ -37,27 +37,11 @@ def _operations(_: click.Context, __: click.Parameter, given: str | None) -> tup
     return names
 
 
-_OPTIONS = (
-    click.option(
-        "--topic", "topics", multiple=True, callback=_topics, help="A topic of the problems; may be repeated."
-    ),
-    click.option("--any-topic", is_flag=True, help="Let the model choose the topic.  [default: topics children like]"),
-    click.option("--grade", type=whole(1, 8), help="The school year of the problems."),
-    click.option(
-        "--operations",
-        metavar="NAME,..",
-        callback=_operations,
-        help=f"Use only these operations: {', '.join(OPERATIONS)}.",
-    ),
-    click.option(
-        "--examples",
-        default="arithmetic",
-        show_default=True,
-        metavar="BANK|FILE",
-        help="Example problems for the model.",
-    ),
-    PROMPTS,
+_TOPICS = setting("A topic of the problems; may be repeated.", "--topic", callback=_topics)
+_OPERATIONS = setting(
+    f"Use only these operations: {', '.join(OPERATIONS)}.", metavar="NAME,..", callback=_operations, multiple=False
 )
+_EXAMPLES = setting("Example problems for the model.", default="arithmetic", metavar="BANK|FILE")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,12 +62,12 @@ class Commissions:
 
 
 def _commissions(
-    topics: tuple[str, ...],
-    any_topic: bool,
-    grade: int | None,
-    operations: tuple[str, ...],
-    examples: str,
-    prompts: Path | None,
+    topics: tuple[str, ...] = _TOPICS,
+    any_topic: bool = setting("Let the model choose the topic.  [default: topics children like]"),
+    grade: int | None = setting("The school year of the problems.", type=whole(1, 8)),
+    operations: tuple[str, ...] = _OPERATIONS,
+    examples: str = _EXAMPLES,
+    prompts: Path | None = PROMPTS,
 ) -> Commissions:
     if topics and any_topic:
         raise click.UsageError("--topic cannot be used with --any-topic")
@@ -100,4 +84,4 @@ def _commissions(
 
 
 # Hands a command its `commissions`.
-commission_options = gathered("commissions", _commissions, _OPTIONS)
+commission_options = gathered("commissions", _commissions)

@@ -26,8 +26,7 @@ from soliloquy_papers.mathwell.figures.authored import count_authored
 @click.command(cls=Command)
 @click.argument("folders", metavar="DIR|URL..", nargs=-1, required=True)
 @measuring_options
-@AS_JSON
-def compare(*, folders: tuple[str, ...], measuring: MeasuringModels, as_json: bool) -> None:
+def compare(*, as_json: bool = AS_JSON, folders: tuple[str, ...], measuring: MeasuringModels) -> None:
     """Compare datasets of word problems with each other and with the models of the MATHWELL paper.
 
     The first table shows, in per cent, how many programs return a number; how many of those problems are solvable; how
@@ -54,11 +53,7 @@ def compare(*, folders: tuple[str, ...], measuring: MeasuringModels, as_json: bo
 
 def _measures_of(dataset: Dataset, measuring: MeasuringModels) -> dict[str, Any]:
     counted = count_authored(dataset)
-    return {
-        **counted.as_json(),
-        **measuring.measures(counted.measured.sample),
-        **repetition(_written(dataset)),
-    }
+    return {**counted.as_json(), **measuring.measures(counted.measured.sample), **repetition(_written(dataset))}
 
 
 def _written(dataset: Dataset) -> Iterator[tuple[str, str]]:

@@ -10,8 +10,10 @@ import click
 from click.core import ParameterSource
 
 from soliloquy.cli.attended import attended_results
+from soliloquy.cli.command import setting
 from soliloquy.cli.model_options import model_options
-from soliloquy.cli.options import IN_FLIGHT, WAIT, count_option
+from soliloquy.cli.options import IN_FLIGHT, WAIT
+from soliloquy.cli.parameters import whole
 from soliloquy.cli.service_options import Command, gathered
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.model.checking import require_endpoints
@@ -54,7 +56,16 @@ class Examination:
         return [evidence for _, evidence in sorted(found, key=lambda each: each[0])]
 
 
-def _examination(wanted: bool, in_flight: int, models: Models, model_cache: Path | None, wait: bool) -> Examination:
+_EXAMINE = "Have a model examine each problem: three programs from its question alone, other readings, an opinion."
+
+
+def _examination(
+    models: Models,
+    model_cache: Path | None,
+    wanted: bool = setting(_EXAMINE, "--examine"),
+    in_flight: int = setting("Problems to examine at once.", default=16, type=whole(1, IN_FLIGHT)),
+    wait: bool = WAIT,
+) -> Examination:
     context = click.get_current_context()
     for name in ("model", "model_settings", "model_cache", "in_flight", "wait"):
         if not wanted and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
@@ -62,18 +73,6 @@ def _examination(wanted: bool, in_flight: int, models: Models, model_cache: Path
     return Examination(wanted=wanted, in_flight=in_flight, models=models, cache=model_cache, wait=wait)
 
 
-_OPTIONS = (
-    click.option(
-        "--examine",
-        "wanted",
-        is_flag=True,
-        help="Have a model examine each problem: three programs from its question alone, other readings, an opinion.",
-    ),
-    count_option("--in-flight", 16, "Problems to examine at once.", most=IN_FLIGHT),
-    WAIT,
-)
-
-
 def examining_options(command: Command) -> Callable[..., Any]:
     """Hands the command its `examination`."""
-    return model_options(gathered("examination", _examination, _OPTIONS)(command))
+    return model_options(gathered("examination", _examination)(command))

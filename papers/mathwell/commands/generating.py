@@ -11,8 +11,7 @@ from typing import Any
 import click
 import pyarrow.compute as pc
 
-from soliloquy.cli.command import Command
-from soliloquy.cli.errors import writing_to
+from soliloquy.cli.command import Command, setting
 from soliloquy.cli.generate import INCOMPLETE, exit_status
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.model_options import model_options
@@ -29,9 +28,10 @@ from soliloquy.cli.options import (
     WAIT,
     WORKERS,
     count_option,
+    writing_to,
 )
 from soliloquy.cli.progress import display
-from soliloquy.cli.service_options import CLASSIFIERS, NOISE
+from soliloquy.cli.service_options import CLASSIFIERS, NOISE, with_options
 from soliloquy.cli.terminal import echo
 from soliloquy.dataset.columns import value_counts
 from soliloquy.dataset.exports.exporting import export
@@ -51,22 +51,21 @@ from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy_papers.mathwell.commands.commissioning import Commissions, commission_options
 from soliloquy_papers.mathwell.commands.sheet import write_sheet
 
+_WRITING_OPTIONS = (
+    SEED,
+    count_option("--workers", 1, "Worker processes.", most=WORKERS),
+    count_option("--in-flight", 64, "Problems to write at once.", most=IN_FLIGHT),
+    NOISE,
+    CLASSIFIERS,
+    count_option("--max-attempts", 10, "Attempts at each problem.", most=ATTEMPTS),
+)
+
 
 @click.command(cls=Command)
-@click.option("--n", "count", required=True, type=COUNT, help="Number of problems.")
 @commission_options
-@SEED
-@PROBLEM_FILE_OUT
-@click.option("--sheet", metavar="FILE", type=NEW_FILE, help="Also write a printable sheet: .html or .pdf.")
-@count_option("--workers", 1, "Worker processes.", most=WORKERS)
-@count_option("--in-flight", 64, "Problems to write at once.", most=IN_FLIGHT)
-@NOISE
-@count_option("--max-attempts", 10, "Attempts at each problem.", most=ATTEMPTS)
-@CLASSIFIERS
+@with_options(_WRITING_OPTIONS)
 @model_options
-@WAIT
-@AS_JSON
-@QUIET
+@with_options((WAIT,))
 @kafka_options()
 @observing("generate", least=logging.WARNING)
 @click.pass_context
@@ -74,12 +73,12 @@ def generate(
     context: click.Context,
     /,
     *,
-    count: int,
+    count: int = setting("Number of problems.", "--n", type=COUNT),
+    out: Path = PROBLEM_FILE_OUT,
+    sheet: Path | None = setting("Also write a printable sheet: .html or .pdf.", type=NEW_FILE),
+    as_json: bool = AS_JSON,
+    quiet: bool = QUIET,
     commissions: Commissions,
-    out: Path,
-    sheet: Path | None,
-    as_json: bool,
-    quiet: bool,
     kafka: KafkaSettings | None,
     traces: TraceSettings,
     **settings: Any,

@@ -12,14 +12,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from soliloquy.cli.command import Command
+from soliloquy.cli.command import Command, setting
 from soliloquy.cli.launching import Launch, check_libraries, configuration
 from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.model_options import model_options
 from soliloquy.cli.observing import observing
-from soliloquy.cli.options import AS_JSON, COUNT, IN_FLIGHT, QUIET, SEED, WORKERS, count_option
+from soliloquy.cli.options import (
+    AS_JSON,
+    COUNT,
+    IN_FLIGHT,
+    NEW_RESOLVED_FOLDER,
+    QUIET,
+    RESOLVED_FOLDER,
+    SEED,
+    WORKERS,
+    count_option,
+)
 from soliloquy.cli.progress import display
-from soliloquy.cli.service_options import CLASSIFIERS, NOISE
+from soliloquy.cli.service_options import CLASSIFIERS, NOISE, with_options
 from soliloquy.cli.terminal import echo
 from soliloquy.cli.training_view import train_observed
 from soliloquy.dataset.manifest import MANIFEST
@@ -44,50 +54,35 @@ _WRITING = "mathwell/writing"
 # Weights on a CPU are slow, and many problems are written at once.
 _PATIENCE_SECONDS = 600.0
 
+_WRITING_OPTIONS = (
+    SEED,
+    count_option("--workers", 1, "Worker processes.", most=WORKERS),
+    count_option("--in-flight", 64, "Problems to write at once.", most=IN_FLIGHT),
+    NOISE,
+    CLASSIFIERS,
+)
+
 
 @click.command(cls=Command)
-@click.option("--rounds", required=True, type=COUNT, help="Rounds of training and writing.")
-@click.option(
-    "--per-round",
-    required=True,
-    type=COUNT,
-    help="Problems to accept in each round; at most twice as many are requested.",
-)
 @commission_options
-@click.option(
-    "--base",
-    metavar="DIR",
-    type=click.Path(path_type=Path, exists=True, file_okay=False, resolve_path=True),
-    help="The weights that write and are trained.  [default: no training]",
-)
-@click.option("--config", metavar="FILE|NAME", help="Training settings: a YAML file, or a shipped one such as smoke.")
-@click.option("--start", metavar="DIR|URL", help="A dataset of problems to learn from as well.")
-@SEED
-@click.option(
-    "--out",
-    required=True,
-    type=click.Path(path_type=Path, file_okay=False, resolve_path=True),
-    help="The folder for all rounds.",
-)
-@count_option("--workers", 1, "Worker processes.", most=WORKERS)
-@count_option("--in-flight", 64, "Problems to write at once.", most=IN_FLIGHT)
-@NOISE
-@CLASSIFIERS
+@with_options(_WRITING_OPTIONS)
 @model_options
-@AS_JSON
-@QUIET
 @observing("improve", least=logging.WARNING)
 def improve(
     *,
-    rounds: int,
+    rounds: int = setting("Rounds of training and writing.", type=COUNT),
+    per_round: int = setting("Problems to accept in each round; at most twice as many are requested.", type=COUNT),
+    base: Path | None = setting(
+        "The weights that write and are trained.  [default: no training]", type=RESOLVED_FOLDER
+    ),
+    config: str | None = setting(
+        "Training settings: a YAML file, or a shipped one such as smoke.", metavar="FILE|NAME"
+    ),
+    start: str | None = setting("A dataset of problems to learn from as well.", metavar="DIR|URL"),
+    out: Path = setting("The folder for all rounds.", type=NEW_RESOLVED_FOLDER),
+    as_json: bool = AS_JSON,
+    quiet: bool = QUIET,
     commissions: Commissions,
-    base: Path | None,
-    config: str | None,
-    start: str | None,
-    out: Path,
-    per_round: int,
-    as_json: bool,
-    quiet: bool,
     traces: TraceSettings,
     **settings: Any,
 ) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.table import Column, Table
 
+from soliloquy.cli.command import setting
 from soliloquy.cli.options import EXISTING_FILE, EXISTING_FOLDER
 from soliloquy.cli.service_options import gathered
 from soliloquy.problems.sifting.near_duplicates import repeats, told_again
@@ -21,17 +22,6 @@ from soliloquy_papers.mathwell.figures.problem_measures import ProblemMeasures, 
 if TYPE_CHECKING:
     from soliloquy_training.evaluation.text_models import BertScore, Perplexity
 
-_OPTIONS = (
-    click.option(
-        "--perplexity", metavar="DIR", type=EXISTING_FOLDER, help="A language model that measures their perplexity."
-    ),
-    click.option(
-        "--bertscore", metavar="DIR", type=EXISTING_FOLDER, help="An encoder that measures how alike the problems are."
-    ),
-    click.option(
-        "--references", metavar="FILE", type=EXISTING_FILE, help="Word problems to compare with by BERTScore."
-    ),
-)
 # Short heads, so that the table fits a terminal.
 VERDICTS = {
     "written": "written",
@@ -81,7 +71,11 @@ class MeasuringModels:
         return _mean(self.bertscore.scores(one, other))
 
 
-def _models(perplexity: Path | None, bertscore: Path | None, references: Path | None) -> MeasuringModels:
+def _models(
+    perplexity: Path | None = setting("A language model that measures their perplexity.", type=EXISTING_FOLDER),
+    bertscore: Path | None = setting("An encoder that measures how alike the problems are.", type=EXISTING_FOLDER),
+    references: Path | None = setting("Word problems to compare with by BERTScore.", type=EXISTING_FILE),
+) -> MeasuringModels:
     """Loads the models of the options; raises Failure."""
     from soliloquy_training.evaluation.text_models import BertScore, Perplexity
 
@@ -98,7 +92,7 @@ def _models(perplexity: Path | None, bertscore: Path | None, references: Path | 
 
 
 # Hands a command the models of these options as `measuring`.
-measuring_options = gathered("measuring", _models, _OPTIONS)
+measuring_options = gathered("measuring", _models)
 
 
 def repetition(problems: Iterable[tuple[str, str]]) -> dict[str, int]:

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from soliloquy.cli.command import Command
-from soliloquy.cli.errors import writing_to
-from soliloquy.cli.options import AS_JSON, EXISTING_FILE, NEW_FILE
+from soliloquy.cli.command import Command, setting
+from soliloquy.cli.options import AS_JSON, EXISTING_FILE, NEW_FILE, writing_to
 from soliloquy.cli.tables import table
 from soliloquy.cli.terminal import echo, open_console
 from soliloquy.problems.files.reading.rows import RefusedRow
@@ -42,24 +41,17 @@ _TOLD = {True: "yes", False: "no", None: "undecided"}
 
 @click.command(cls=Command)
 @click.argument("source", metavar="FILE", type=EXISTING_FILE)
-@click.option(
-    "--classifiers",
-    "learned",
-    metavar="FILE",
-    type=EXISTING_FILE,
-    help="Judges of `problems calibrate`, which weigh what the rules find.",
-)
 @measuring_options
-@click.option("--out", type=NEW_FILE, help="Write verdicts, reasons and measures to this JSONL file.")
-@AS_JSON
 @examining_options
 def score(
     *,
+    learned: Path | None = setting(
+        "Judges of `problems calibrate`, which weigh what the rules find.", "--classifiers", type=EXISTING_FILE
+    ),
+    out: Path | None = setting("Write verdicts, reasons and measures to this JSONL file.", type=NEW_FILE),
+    as_json: bool = AS_JSON,
     source: Path,
-    learned: Path | None,
     measuring: MeasuringModels,
-    out: Path | None,
-    as_json: bool,
     examination: Examination,
 ) -> None:
     """Judge whether word problems are solvable, accurate and appropriate.
@@ -97,11 +89,7 @@ def score(
                 counts.update((criterion, scores.meets(criterion)) for criterion in Criterion)
                 if file:
                     file.write(_line(problem, scores, evidence))
-    measures = {
-        **measured.as_json(),
-        **measuring.measures(measured.sample),
-        **repetition(written),
-    }
+    measures = {**measured.as_json(), **measuring.measures(measured.sample), **repetition(written)}
     if as_json:
         by_criterion = {one.value: {told: counts[one, meets] for meets, told in _TOLD.items()} for one in Criterion}
         told = {"problems": len(written), "refused": refused, "meet_all": kept, **by_criterion, "measures": measures}

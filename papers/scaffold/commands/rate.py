@@ -9,10 +9,10 @@ from pathlib import Path
 import click
 
 from soliloquy.cli.attended import attended_results
-from soliloquy.cli.command import Command
-from soliloquy.cli.errors import writing_to
+from soliloquy.cli.command import Command, setting
 from soliloquy.cli.model_options import model_options
-from soliloquy.cli.options import AS_JSON, ATTEMPTS, IN_FLIGHT, PROBLEM_FILE_OUT, SEED, WAIT, count_option
+from soliloquy.cli.options import AS_JSON, ATTEMPTS, IN_FLIGHT, PROBLEM_FILE_OUT, SEED, WAIT, writing_to
+from soliloquy.cli.parameters import whole
 from soliloquy.cli.terminal import echo
 from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.problems.sifting.policy import SOLVE_RATE
@@ -29,24 +29,18 @@ from soliloquy_papers.scaffold.solve_rate import count_solved
 
 @click.command(cls=Command)
 @click.argument("source", metavar="FILE", type=click.Path(path_type=Path))
-@PROBLEM_FILE_OUT
-@count_option("--tries", 10, "Attempts at each problem.", most=ATTEMPTS)
-@SEED
-@count_option("--in-flight", 16, "Problems to solve at once.", most=IN_FLIGHT)
-@AS_JSON
 @model_options
-@WAIT
 def rate(
     *,
+    out: Path = PROBLEM_FILE_OUT,
+    tries: int = setting("Attempts at each problem.", default=10, type=whole(1, ATTEMPTS)),
+    seed: int = SEED,
+    in_flight: int = setting("Problems to solve at once.", default=16, type=whole(1, IN_FLIGHT)),
+    as_json: bool = AS_JSON,
+    wait: bool = WAIT,
     source: Path,
-    out: Path,
-    tries: int,
-    seed: int,
-    in_flight: int,
-    as_json: bool,
     models: Models,
     model_cache: Path | None,
-    wait: bool,
 ) -> None:
     """Measure how often a student model solves each problem of a file.
 

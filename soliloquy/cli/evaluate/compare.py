@@ -6,10 +6,9 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from soliloquy.cli.command import Command
-from soliloquy.cli.errors import writing_to
+from soliloquy.cli.command import Command, setting
 from soliloquy.cli.evaluate.output import draw_picture
-from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, NEW_FOLDER
+from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, NEW_FOLDER, writing_to
 from soliloquy.cli.terminal import echo, open_console
 from soliloquy.runtime.foreign import refuse_foreign
 
@@ -18,9 +17,12 @@ COMPARISON = "comparison"
 
 @click.command(cls=Command)
 @click.argument("folders", metavar="DIR..", nargs=-1, required=True, type=EXISTING_FOLDER)
-@click.option("--out", type=NEW_FOLDER, help="Also write the comparison to this folder, as a page and a picture.")
-@AS_JSON
-def compare(*, folders: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
+def compare(
+    *,
+    out: Path | None = setting("Also write the comparison to this folder, as a page and a picture.", type=NEW_FOLDER),
+    as_json: bool = AS_JSON,
+    folders: tuple[Path, ...],
+) -> None:
     """Compare evaluations of the same cases.
 
     For example, compare a base model with the model tuned from it, or the same model on several engines.

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from soliloquy.cli.command import setting
 from soliloquy.cli.evaluate.output import Evaluated, deliver
 from soliloquy.cli.evaluate.settings import EvaluationSettings
 from soliloquy.cli.evaluate.tutor import TUTOR_OPTIONS, chosen_tutor
@@ -18,49 +19,37 @@ from soliloquy.cli.options import (
     IN_FLIGHT,
     NEW_FOLDER,
     QUIET,
+    RESOLVED_FOLDER,
     SEED,
     WAIT,
-    count_option,
 )
-from soliloquy.cli.prompts_option import PROMPTS
-from soliloquy.cli.service_options import NOISE, with_options
+from soliloquy.cli.parameters import whole
+from soliloquy.cli.service_options import NOISE, PROMPTS, with_options
 from soliloquy.runtime.foreign import refuse_foreign
 
-_QUESTIONS = (
+_OPTIONS = (
     SEED,
-    click.option(
+    setting(
+        "Leave out the questions of this dataset, on which the model was trained; may be repeated.",
         "--trained",
         "datasets",
         multiple=True,
-        metavar="DIR",
         type=EXISTING_FOLDER,
-        help="Leave out the questions of this dataset, on which the model was trained; may be repeated.",
     ),
-    count_option("--in-flight", 16, "Cases to run at once.", most=IN_FLIGHT),
-)
-_TUTOR = (
-    click.option(
-        "--weights",
-        metavar="DIR",
-        type=click.Path(path_type=Path, exists=True, file_okay=False, resolve_path=True),
-        help="Evaluate these weights in this process instead of a --model.",
+    setting("Cases to run at once.", "--in-flight", default=16, type=whole(1, IN_FLIGHT)),
+    setting("The name in the report.  [default: names of model and adapter]", "--name", metavar="NAME"),
+    setting("The folder for the report.", "--out", required=True, type=NEW_FOLDER),
+    AS_JSON,
+    QUIET,
+    setting("Evaluate these weights in this process instead of a --model.", "--weights", type=RESOLVED_FOLDER),
+    setting(
+        "The tutor's adapter: its name at the endpoint, or a folder with --weights.", "--adapter", metavar="NAME|DIR"
     ),
-    click.option(
-        "--adapter",
-        metavar="NAME|DIR",
-        help="The tutor's adapter: its name at the endpoint, or a folder with --weights.",
-    ),
-    click.option("--free", is_flag=True, help="Do not constrain the answers of --weights to their schema."),
-    click.option("--max-tokens", type=COUNT, help="Maximum tokens of an answer, if lower than in the settings."),
+    setting("Do not constrain the answers of --weights to their schema.", "--free", is_flag=True),
+    setting("Maximum tokens of an answer, if lower than in the settings.", "--max-tokens", type=COUNT),
     PROMPTS,
     NOISE,
     WAIT,
-)
-_REPORT = (
-    click.option("--name", metavar="NAME", help="The name in the report.  [default: names of model and adapter]"),
-    click.option("--out", required=True, type=NEW_FOLDER, help="The folder for the report."),
-    AS_JSON,
-    QUIET,
 )
 
 
@@ -71,9 +60,7 @@ def evaluating(
 
     `check` refuses combinations of options before anything is opened.
     """
-    source = click.option(
-        "--problems", default=problems, show_default=True, metavar="BANK|FILE", help="The source of the problems."
-    )
+    source = setting("The source of the problems.", "--problems", default=problems, metavar="BANK|FILE")
 
     def decorate(evaluate: Callable[..., Evaluated]) -> Callable[..., None]:
         @functools.wraps(evaluate)
@@ -106,6 +93,7 @@ def evaluating(
             )
             deliver(out, evaluate(settings, **options), as_json=as_json, quiet=quiet)
 
-        return with_options((source, *_QUESTIONS, *_REPORT, *_TUTOR))(model_options(command))
+        decorated: Callable[..., None] = with_options((source, *_OPTIONS))(model_options(command))
+        return decorated
 
     return decorate

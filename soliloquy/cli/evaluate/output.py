@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from soliloquy.cli.errors import writing_to
+from soliloquy.cli.options import writing_to
 from soliloquy.cli.terminal import echo, open_console
 from soliloquy.runtime.extras import NotInstalled
 

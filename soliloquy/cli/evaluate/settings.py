@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from soliloquy.cli.attended import attended
 from soliloquy.cli.evaluate.tutor import Tutor
 from soliloquy.cli.progress import count
-from soliloquy.cli.prompts_option import chosen_prompts
+from soliloquy.cli.service_options import chosen_prompts
 from soliloquy.dataset.reading import Dataset
 from soliloquy.problems.bank.bank import Bank
 from soliloquy.problems.bank.sampling import sample

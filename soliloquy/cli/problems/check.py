@@ -27,9 +27,8 @@ _FORESEEN = 2_000
 
 @click.command(cls=Command)
 @click.argument("source", metavar="BANK|FILE|FOLDER")
-@AS_JSON
 @click.pass_context
-def check(context: click.Context, /, *, source: str, as_json: bool) -> None:
+def check(context: click.Context, /, *, as_json: bool = AS_JSON, source: str) -> None:
     """Check the families of a bank or folder, or the problems of a file.
 
     A family is a TOML file, in a folder named for its topic. Checks its laws, units, numbers, mistakes and texts with

@@ -6,21 +6,21 @@ from pathlib import Path
 
 import click
 
-from soliloquy.cli.command import Command
-from soliloquy.cli.errors import writing_to
-from soliloquy.cli.options import AS_JSON, PROBLEM_FILE_OUT
+from soliloquy.cli.command import Command, setting
+from soliloquy.cli.options import ANY_PATH, AS_JSON, PROBLEM_FILE_OUT, writing_to
 from soliloquy.cli.terminal import echo
 from soliloquy.problems.sifting import near_duplicates
 
 
 @click.command(cls=Command)
-@click.argument("source", metavar="FILE", type=click.Path(path_type=Path))
-@PROBLEM_FILE_OUT
-@click.option(
-    "--other-numbers", is_flag=True, help="Remove what tells an earlier problem again with other numbers, too."
-)
-@AS_JSON
-def dedupe(*, source: Path, out: Path, other_numbers: bool, as_json: bool) -> None:
+@click.argument("source", metavar="FILE", type=ANY_PATH)
+def dedupe(
+    *,
+    out: Path = PROBLEM_FILE_OUT,
+    other_numbers: bool = setting("Remove what tells an earlier problem again with other numbers, too."),
+    as_json: bool = AS_JSON,
+    source: Path,
+) -> None:
     """Remove problems whose question is nearly the same as an earlier one.
 
     The first of them stays. Questions with different numbers are different, unless --other-numbers is given: then two

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import click
 
-from soliloquy.cli.command import Command
-from soliloquy.cli.errors import writing_to
-from soliloquy.cli.options import AS_JSON, PROBLEM_FILE_OUT
+from soliloquy.cli.command import Command, setting
+from soliloquy.cli.options import ANY_PATH, AS_JSON, PROBLEM_FILE_OUT, writing_to
 from soliloquy.cli.parameters import Choice
 from soliloquy.cli.terminal import echo
 from soliloquy.problems.files.importing import NothingUsable, import_problems
@@ -22,32 +21,25 @@ _NEXT_COLUMN = re.compile(rf",(?=\s*(?:{'|'.join(NAMES)})\s*=)")
 
 
 @click.command("import", cls=Command)
-@click.argument("source", metavar="FILE|FOLDER", type=click.Path(path_type=Path))
-@click.option(
-    "--as",
-    "format_name",
-    type=Choice(format_names()),
-    help="The format of the source.  [default: csv, jsonl or parquet by its suffix, or datasets]",
-)
-@PROBLEM_FILE_OUT
-@click.option(
-    "--columns", multiple=True, metavar="OURS=THEIRS,..", help=f"Map our columns to theirs; ours: {', '.join(NAMES)}."
-)
-@click.option("--strict", is_flag=True, help="Fail if any row cannot be used.")
-@click.option("--keep-repeats", is_flag=True, help="Keep further rows of the same problem, for `problems split`.")
-@AS_JSON
+@click.argument("source", metavar="FILE|FOLDER", type=ANY_PATH)
 @click.pass_context
 def import_(
     context: click.Context,
     /,
     *,
+    format_name: str | None = setting(
+        "The format of the source.  [default: csv, jsonl or parquet by its suffix, or datasets]",
+        "--as",
+        type=Choice(format_names()),
+    ),
+    out: Path = PROBLEM_FILE_OUT,
+    columns: tuple[str, ...] = setting(
+        f"Map our columns to theirs; ours: {', '.join(NAMES)}.", metavar="OURS=THEIRS,.."
+    ),
+    strict: bool = setting("Fail if any row cannot be used."),
+    keep_repeats: bool = setting("Keep further rows of the same problem, for `problems split`."),
+    as_json: bool = AS_JSON,
     source: Path,
-    format_name: str | None,
-    out: Path,
-    columns: tuple[str, ...],
-    strict: bool,
-    keep_repeats: bool,
-    as_json: bool,
 ) -> None:
     """Convert problems into a problem file.
 

@@ -21,8 +21,7 @@ NO_WRAP = ("bank", "topic", "family")
 
 @click.command("list", cls=Command)
 @click.argument("bank", metavar="[BANK]", required=False)
-@AS_JSON
-def list_(*, bank: str | None, as_json: bool) -> None:
+def list_(*, as_json: bool = AS_JSON, bank: str | None) -> None:
     """List the problem banks, or the families of one bank."""
     if bank is not None and bank not in bank_names():
         raise Failure(f"there is no bank {bank!r}: the banks are {', '.join(bank_names())}")

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import click
 
-from soliloquy.cli.command import Command
-from soliloquy.cli.errors import writing_to
-from soliloquy.cli.options import COUNT, NEW_PROBLEM_FILE, SEED
+from soliloquy.cli.command import Command, setting
+from soliloquy.cli.options import COUNT, NEW_PROBLEM_FILE, SEED, writing_to
 from soliloquy.cli.terminal import echo
 from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.problems.bank.sampling import sample_lines
@@ -18,11 +17,14 @@ from soliloquy.runtime.failure import Failure
 
 @click.command(cls=Command)
 @click.argument("bank", metavar="BANK")
-@click.option("--count", required=True, type=COUNT, help="Number of problems.")
-@SEED
-@click.option("--topic", "topics", multiple=True, help="Only problems of this topic; may be repeated.")
-@click.option("--out", type=NEW_PROBLEM_FILE, help="The problem file to write.  [default: standard output]")
-def sample(*, bank: str, count: int, seed: int, topics: tuple[str, ...], out: Path | None) -> None:
+def sample(
+    *,
+    count: int = setting("Number of problems.", type=COUNT),
+    seed: int = SEED,
+    topics: tuple[str, ...] = setting("Only problems of this topic; may be repeated.", "--topic"),
+    out: Path | None = setting("The problem file to write.  [default: standard output]", type=NEW_PROBLEM_FILE),
+    bank: str,
+) -> None:
     """Draw problems from a bank into a problem file.
 
     The problems are spread evenly over the topics and their families, and none is drawn twice. The same options draw

@@ -25,8 +25,7 @@ from soliloquy.v1.conversation_pb2 import Problem, Slip, Step
 
 @click.command(cls=Command)
 @click.argument("problem", metavar="BANK/FAMILY[#NUMBER]|FILE:LINE")
-@AS_JSON
-def show(*, problem: str, as_json: bool) -> None:
+def show(*, as_json: bool = AS_JSON, problem: str) -> None:
     """Show a problem with its steps, answer and mistakes."""
     found = _bank_problem(problem) if problem.partition("/")[0] in bank_names() else _file_problem(problem)
     if as_json:

@@ -6,9 +6,8 @@ from typing import Any
 
 import click
 
-from soliloquy.cli.command import Command
-from soliloquy.cli.errors import writing_to
-from soliloquy.cli.options import AS_JSON, COUNT, NEW_FOLDER, SEED
+from soliloquy.cli.command import Command, setting
+from soliloquy.cli.options import ANY_PATH, AS_JSON, COUNT, NEW_FOLDER, SEED, writing_to
 from soliloquy.cli.parameters import Choice, real
 from soliloquy.cli.terminal import echo
 from soliloquy.problems.sifting import split as sifting
@@ -20,33 +19,24 @@ INCOMPLETE = 1
 
 
 @click.command(cls=Command)
-@click.argument("source", metavar="FILE", type=click.Path(path_type=Path))
-@click.option("--out", required=True, type=NEW_FOLDER, help="The folder for the parts.")
-@click.option(
-    "--unseen",
-    type=real(0, 1),
-    help="The share of the test whose problems do not occur in train, if problems have several rows.",
-)
-@SEED
-@click.option(
-    "--stratify", type=Choice(["difficulty", "topic"]), help="Keep the shares within each difficulty or topic."
-)
-@click.option("--sample", type=COUNT, metavar="N", help="Take N problems, spread evenly with --stratify.")
-@click.option("--by-solve-rate", is_flag=True, help="Sample mostly hard problems, spread evenly over the solve rates.")
-@AS_JSON
+@click.argument("source", metavar="FILE", type=ANY_PATH)
 @click.pass_context
 def split(
     context: click.Context,
     /,
     *,
+    out: Path = setting("The folder for the parts.", type=NEW_FOLDER),
+    unseen: float | None = setting(
+        "The share of the test whose problems do not occur in train, if problems have several rows.", type=real(0, 1)
+    ),
+    seed: int = SEED,
+    stratify: str | None = setting(
+        "Keep the shares within each difficulty or topic.", type=Choice(["difficulty", "topic"])
+    ),
+    sample: int | None = setting("Take N problems, spread evenly with --stratify.", type=COUNT, metavar="N"),
+    by_solve_rate: bool = setting("Sample mostly hard problems, spread evenly over the solve rates."),
+    as_json: bool = AS_JSON,
     source: Path,
-    out: Path,
-    unseen: float | None,
-    seed: int,
-    stratify: str | None,
-    sample: int | None,
-    by_solve_rate: bool,
-    as_json: bool,
 ) -> None:
     """Split a problem file into train and test, four rows to one.
 

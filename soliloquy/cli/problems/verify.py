@@ -10,9 +10,8 @@ import click
 
 from soliloquy.cli.attended import attended_results
 from soliloquy.cli.command import Command
-from soliloquy.cli.errors import writing_to
 from soliloquy.cli.model_options import model_options
-from soliloquy.cli.options import AS_JSON, PROBLEM_FILE_OUT, WAIT
+from soliloquy.cli.options import ANY_PATH, AS_JSON, PROBLEM_FILE_OUT, WAIT, writing_to
 from soliloquy.cli.terminal import echo
 from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.problems.files.problem_row import programs_row
@@ -32,12 +31,17 @@ _IN_FLIGHT = 8
 
 
 @click.command(cls=Command)
-@click.argument("source", metavar="FILE", type=click.Path(path_type=Path))
-@PROBLEM_FILE_OUT
-@AS_JSON
+@click.argument("source", metavar="FILE", type=ANY_PATH)
 @model_options
-@WAIT
-def verify(*, source: Path, out: Path, as_json: bool, models: Models, model_cache: Path | None, wait: bool) -> None:
+def verify(
+    *,
+    out: Path = PROBLEM_FILE_OUT,
+    as_json: bool = AS_JSON,
+    wait: bool = WAIT,
+    source: Path,
+    models: Models,
+    model_cache: Path | None,
+) -> None:
     """Check the answers of a file by programs that a model writes from the questions alone.
 
     Each problem has three programs, which run in the sandbox. An answer that most of them come to is verified. An

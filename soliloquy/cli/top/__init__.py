@@ -9,7 +9,7 @@ from dataclasses import asdict
 import click
 from rich.live import Live
 
-from soliloquy.cli.command import Command
+from soliloquy.cli.command import Command, setting
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.parameters import ADDRESS, DURATION
 from soliloquy.cli.processes import processes_of_up
@@ -26,16 +26,13 @@ _SCRAPES = 6
 @click.command(cls=Command)
 @click.argument("addresses", nargs=-1, metavar="[HOST:PORT]...", type=ADDRESS)
 @processes_of_up()
-@click.option("--every", default="2s", show_default=True, type=DURATION, help="Time between two scrapes.")
-@click.option("--once", is_flag=True, help="Print once and exit; the default if the output is not a terminal.")
-@AS_JSON
 def top(
     *,
+    every: float = setting("Time between two scrapes.", default="2s", type=DURATION),
+    once: bool = setting("Print once and exit; the default if the output is not a terminal."),
+    as_json: bool = AS_JSON,
     addresses: tuple[str, ...],
     processes: Mapping[str, str],
-    every: float,
-    once: bool,
-    as_json: bool,
 ) -> None:
     """Show backlog, throughput and cost of running services.
 

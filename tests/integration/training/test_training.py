@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from soliloquy.cli.metrics_option import serving_metrics
+from soliloquy.cli.observing import serving_metrics
 from soliloquy.cli.training_view import following
 from soliloquy.runtime.failure import Failure
 from tests.integration.model.serving import free_port
