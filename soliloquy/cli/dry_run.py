@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict
 
-from soliloquy.cli.forecast_view import print_forecast
+from soliloquy.cli.summary import print_forecast
 from soliloquy.cli.terminal import echo
 from soliloquy.problems.sources import ProblemSource
 from soliloquy.runs.dry_run import as_message, first_prompts

@@ -13,17 +13,15 @@ from soliloquy.cli.adapters import CACHE, REGISTRY, SERVICE, reporting_file_erro
 from soliloquy.cli.command import Command, setting
 from soliloquy.cli.evaluate.retraining import RECIPE, RetrainingEvaluation, retraining_evaluation
 from soliloquy.cli.evaluate.settings import EvaluationSettings
-from soliloquy.cli.evaluate.tutor import Tutor, at_most
-from soliloquy.cli.evaluate.weights import Weights
+from soliloquy.cli.evaluate.tutor import Tutor, Weights, at_most
 from soliloquy.cli.kafka_options import kafka_options
-from soliloquy.cli.launching import Launch, launch_options
+from soliloquy.cli.launching import Launch, launch_options, train_observed
 from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.observing import METRICS, serving_metrics
 from soliloquy.cli.options import AS_JSON, COUNT, EXISTING_FILE, NEW_RESOLVED_FOLDER, QUIET, RESOLVED_FOLDER
 from soliloquy.cli.signals import end_when_asked
 from soliloquy.cli.terminal import echo, open_console
 from soliloquy.cli.tls_options import client_tls
-from soliloquy.cli.training_view import train_observed
 from soliloquy.dataset.storage import Storage
 from soliloquy.runtime.model.settings_file import shipped_models
 from soliloquy.runtime.transports.kafka import KafkaSettings

@@ -1,5 +1,6 @@
 """`soliloquy runs`: starts, watches, shows and controls the runs of a gateway."""
 
+import os
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
@@ -7,23 +8,53 @@ from typing import Any
 
 import click
 
-from soliloquy.cli.command import Command, Group, setting
-from soliloquy.cli.forecast_view import print_forecast
-from soliloquy.cli.options import AS_JSON, ATTEMPTS, COUNT, IN_FLIGHT, SEED, TURNS
-from soliloquy.cli.parameters import Choice, whole
+from soliloquy.cli.command import Command, Group, option, setting
+from soliloquy.cli.options import AS_JSON, ATTEMPTS, COUNT, EXISTING_FILE, IN_FLIGHT, SEED, TURNS
+from soliloquy.cli.parameters import ADDRESS, Choice, whole
 from soliloquy.cli.progress import progress_bar
 from soliloquy.cli.run_file import RUN_FILE
-from soliloquy.cli.runs_options import gateway_options
 from soliloquy.cli.runs_view import conversation_line, print_conversation, print_status, run_line, to_json
-from soliloquy.cli.service_options import PROMPTS, with_options
+from soliloquy.cli.service_options import PROMPTS, gathered, with_options
+from soliloquy.cli.summary import print_forecast
 from soliloquy.cli.terminal import echo
+from soliloquy.cli.tls_options import TLS_HELP, client_tls
 from soliloquy.client import NotFound, Runs, is_over
 from soliloquy.recipes.packages import DEFAULT
 from soliloquy.recipes.prompts import changed_texts
 from soliloquy.runs.progress import RunCounts
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.regular_file import read_regular_text
 from soliloquy.v1.gateway_pb2 import RunStatus
 from soliloquy.v1.runs_pb2 import RunState
+
+TOKEN = "SOLILOQUY_TOKEN"
+# The time for reaching a gateway and for its answer.
+_ANSWER_SECONDS = 5.0
+
+
+def _runs(
+    gateway: str = option(f"The gRPC address of the gateway; {TLS_HELP}", default="127.0.0.1:8081", type=ADDRESS),
+    token_file: Path | None = option(f"A file with the token; {TOKEN} can hold it instead.", type=EXISTING_FILE),
+) -> Runs:
+    return Runs(gateway, token=_token(token_file), tls=client_tls(), deadline_seconds=_ANSWER_SECONDS)
+
+
+# Hands the command `runs`, not connected yet.
+gateway_options = gathered("runs", _runs)
+
+
+def _token(file: Path | None) -> str:
+    """Reads the token; the command line never holds it, because every user of the machine can see that."""
+    if file is None:
+        return os.environ.get(TOKEN, "")
+    try:
+        token = read_regular_text(file).strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Failure(f"{file} holds no token ({error})") from error
+    if not token.isprintable() or not token:
+        raise Failure(f"{file} holds no token: put it on a line of its own")
+    return token
+
 
 _STATES = tuple(name.removeprefix("RUN_STATE_").lower() for name in RunState.keys()[1:])
 _INCOMPLETE = 1

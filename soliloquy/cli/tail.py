@@ -11,8 +11,7 @@ from soliloquy.cli.command import Command, setting
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.show import record_of
 from soliloquy.cli.tables import ending, short
-from soliloquy.cli.terminal import echo
-from soliloquy.cli.visible import json_line
+from soliloquy.cli.terminal import echo, json_line
 from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.runtime.events import Undecodable, message_of
 from soliloquy.runtime.failure import Failure

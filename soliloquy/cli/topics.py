@@ -1,4 +1,4 @@
-"""`soliloquy topics`: compares the topics of a Kafka with topics.toml, and changes them."""
+"""`soliloquy topics` compares the topics of a Kafka with topics.toml and changes them; `soliloquy asyncapi`."""
 
 import json
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import Any
 import click
 import uvloop
 
-from soliloquy.cli.command import Group, setting
+from soliloquy.cli.command import Command, Group, setting
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.parameters import whole
@@ -99,3 +99,19 @@ def _in_words(change: Change) -> str:
 
 def _counted(changes: Sequence[Change]) -> str:
     return "1 change" if len(changes) == 1 else f"{len(changes)} changes"
+
+
+@click.command(cls=Command)
+def asyncapi() -> None:
+    """Print the AsyncAPI 3.0 document of all services, as JSON.
+
+    The channels are the topics, and the operations of a service are the events that it receives and sends. Connects to
+    nothing.
+    """
+    from importlib.metadata import version
+
+    from soliloquy.runs.assembly import declared, steering
+    from soliloquy.runtime.transports.kafka.asyncapi import document
+
+    described = document([*declared(), *steering()], version=version("soliloquy"), bootstrap="127.0.0.1:9092")
+    echo(json.dumps(described, indent=2))

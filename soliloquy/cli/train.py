@@ -6,13 +6,12 @@ from pathlib import Path
 import click
 
 from soliloquy.cli.command import Command, setting
-from soliloquy.cli.launching import Launch, launch_options
+from soliloquy.cli.launching import Launch, launch_options, train_observed
 from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.observing import METRICS, serving_metrics
 from soliloquy.cli.options import AS_JSON, NEW_FOLDER, QUIET, RESOLVED_FOLDER
 from soliloquy.cli.tables import facts
 from soliloquy.cli.terminal import echo, open_console
-from soliloquy.cli.training_view import train_observed
 
 
 @click.command(cls=Command)

@@ -12,11 +12,14 @@ from soliloquy.cli.options import AS_JSON, EXISTING_FILE, NEW_FILE, SEEDS, writi
 from soliloquy.cli.tables import table
 from soliloquy.cli.terminal import echo, open_console
 from soliloquy.runtime.failure import Failure
-from soliloquy_papers.mathwell.commands.examine_options import Examination, examining_options
-from soliloquy_papers.mathwell.commands.labelled import word_problems
+from soliloquy_papers.mathwell.commands.examination import Examination, examining_options
+from soliloquy_papers.mathwell.commands.measuring import word_problems
 
 if TYPE_CHECKING:
     from soliloquy_papers.mathwell.criteria.measured import Measured
+
+# The share of the problems that people call good to keep.
+_KEPT_SHARE = 0.85
 
 
 @click.command(cls=Command)
@@ -29,18 +32,13 @@ def calibrate(
         type=EXISTING_FILE,
     ),
     out: Path = setting("The file for the classifiers, .npz.", type=NEW_FILE),
-    keep: float = setting(
-        "The share of the problems that people call good to keep.",
-        default=0.85,
-        type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    ),
     seed: int = setting("Seed of the split into fifths.", default=0, type=SEEDS),
     as_json: bool = AS_JSON,
     examination: Examination,
 ) -> None:
     """Calibrate the judges of word problems on what people say of them.
 
-    Learns how much each rule and each word tells, and sets thresholds that keep the requested share of good problems.
+    Learns how much each rule and each word tells, and sets thresholds that keep 85 % of the good problems.
     Each fifth of the rows is judged by what the other four teach; the table compares that with the rules alone, by
     criterion and by the writer in the column `writer` or `model`. With --examine, programs, probes and opinions of a
     model are sources too: `all` weighs them with what text and program show. Use the file with --classifiers.
@@ -51,7 +49,7 @@ def calibrate(
     try:
         rows = list(word_problems(source))
         evidence = examination.of([row.problem for row in rows], quiet=as_json)
-        classifiers, measured = calibrated(rows, keep, seed, evidence)
+        classifiers, measured = calibrated(rows, _KEPT_SHARE, seed, evidence)
     except Failure as unusable:
         raise Failure(f"{source}: {unusable}; nothing was written") from unusable
     with writing_to(out):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from soliloquy.cli.command import Command, setting
-from soliloquy.cli.launching import Launch, check_libraries, configuration
+from soliloquy.cli.launching import Launch, check_libraries, configuration, train_observed
 from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.model_options import model_options
 from soliloquy.cli.observing import observing
@@ -31,7 +31,6 @@ from soliloquy.cli.options import (
 from soliloquy.cli.progress import display
 from soliloquy.cli.service_options import CLASSIFIERS, NOISE, with_options
 from soliloquy.cli.terminal import echo
-from soliloquy.cli.training_view import train_observed
 from soliloquy.dataset.manifest import MANIFEST
 from soliloquy.dataset.storage import Storage
 from soliloquy.problems.sources import ProblemSource
@@ -46,7 +45,7 @@ from soliloquy.v1.model_pb2 import Adapter
 from soliloquy_papers.mathwell.commands.commissioning import Commissions, commission_options
 
 if TYPE_CHECKING:
-    from soliloquy_papers.mathwell.commands.rounds.improvement import WriterTraining
+    from soliloquy_papers.mathwell.commands.rounds import WriterTraining
 
 # The role that writes problems; another role judges them.
 _WRITER = "codegen"
@@ -103,8 +102,7 @@ def improve(
         check_libraries()
     if not quiet:
         echo(f"commissions: {commissions.about}", err=True)
-    from soliloquy_papers.mathwell.commands.rounds.folder import ImprovementFolder
-    from soliloquy_papers.mathwell.commands.rounds.improvement import Improvement
+    from soliloquy_papers.mathwell.commands.rounds import Improvement, ImprovementFolder
 
     try:
         school = _school(base, config, start, quiet=quiet)
@@ -132,7 +130,7 @@ def improve(
 def _school(base: Path | None, config: str | None, start: str | None, *, quiet: bool) -> "WriterTraining | None":
     if base is None or config is None:
         return None
-    from soliloquy_papers.mathwell.commands.rounds.improvement import WriterTraining
+    from soliloquy_papers.mathwell.commands.rounds import WriterTraining
     from soliloquy_training.settings import read_settings
 
     file = configuration(config)

@@ -17,15 +17,16 @@ from soliloquy.cli.terminal import echo, open_console
 from soliloquy.problems.files.reading.rows import RefusedRow
 from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.v1.conversation_pb2 import Opinion
-from soliloquy_papers.mathwell.commands.examine_options import Examination, examining_options
-from soliloquy_papers.mathwell.commands.labelled import tell, word_problems
+from soliloquy_papers.mathwell.commands.examination import Examination, examining_options
 from soliloquy_papers.mathwell.commands.measuring import (
     MEASURES,
     MeasuringModels,
     beside_published,
     measuring_options,
     repetition,
+    tell,
     told_repetition,
+    word_problems,
 )
 from soliloquy_papers.mathwell.criteria.evidence import Evidence, opinions_by
 from soliloquy_papers.mathwell.criteria.operations import operations_by_people

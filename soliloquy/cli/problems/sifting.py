@@ -1,19 +1,37 @@
-"""`soliloquy problems split`."""
+"""`soliloquy problems dedupe` and `split`."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
 from soliloquy.cli.command import Command, setting
-from soliloquy.cli.options import ANY_PATH, AS_JSON, COUNT, NEW_FOLDER, SEED, writing_to
+from soliloquy.cli.options import ANY_PATH, AS_JSON, COUNT, NEW_FOLDER, PROBLEM_FILE_OUT, SEED, writing_to
 from soliloquy.cli.parameters import Choice, real
 from soliloquy.cli.terminal import echo
+from soliloquy.problems.sifting import near_duplicates
 from soliloquy.problems.sifting import split as sifting
 from soliloquy.problems.sifting.policy import TRAIN_SHARE
 from soliloquy.problems.sifting.split import SplitShares
 from soliloquy.runtime.foreign import refuse_foreign
+
+
+@click.command(cls=Command)
+@click.argument("source", metavar="FILE", type=ANY_PATH)
+def dedupe(*, out: Path = PROBLEM_FILE_OUT, as_json: bool = AS_JSON, source: Path) -> None:
+    """Remove problems whose question is nearly the same as an earlier one.
+
+    The first of them stays. Questions with different numbers are different.
+    """
+    with writing_to(out):
+        counts = near_duplicates.dedupe(source, out)
+    if as_json:
+        echo(json.dumps(asdict(counts)))
+    else:
+        echo(f"{counts.kept} of {counts.read} problems in {out}; {counts.dropped} near-duplicates left out")
+
 
 INCOMPLETE = 1
 
