@@ -77,6 +77,11 @@ class Command(click.Command):
             error.ctx = error.ctx or ctx
             raise
 
+    def invoke(self, ctx: click.Context) -> None:
+        """Ends with the exit status that the command returns, if it returns one."""
+        if status := super().invoke(ctx):
+            ctx.exit(status)
+
     def _refuse_repeated(self, ctx: click.Context, args: list[str]) -> None:
         """Click would take the last value and say nothing of the others."""
         _, _, given = self.make_parser(ctx).parse_args(args)

@@ -1,5 +1,3 @@
-"""`soliloquy compare`."""
-
 import json
 from dataclasses import asdict
 from pathlib import Path

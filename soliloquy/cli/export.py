@@ -1,5 +1,3 @@
-"""`soliloquy export`."""
-
 import json
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""`soliloquy freeze`."""
-
 import asyncio
 import json
 from pathlib import Path

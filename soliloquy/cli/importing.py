@@ -1,5 +1,3 @@
-"""`soliloquy import`."""
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -24,10 +22,7 @@ _SOME_REFUSED = 1
 
 @click.command("import", cls=CommandOfFormats)
 @click.argument("source", metavar="FILE|FOLDER", type=ANY_PATH)
-@click.pass_context
 def import_(
-    context: click.Context,
-    /,
     *,
     name: str = setting("The format of the source.", "--format", type=Choice(NAMES)),
     out: Path = setting("The folder for the dataset.", type=ANY_PATH),
@@ -35,7 +30,7 @@ def import_(
         "A problem file: each conversation about one of its questions gets its solution.", type=ANY_PATH
     ),
     source: Path,
-) -> None:
+) -> int:
     """Convert conversations of another format into a dataset.
 
     Fields that the format lacks stay unset, and the manifest lists them. Exporting the dataset to the same format gives
@@ -52,7 +47,7 @@ def import_(
         except Failure as cannot:
             raise Failure(f"{cannot}; nothing was written") from cannot
     echo("; ".join([f"{counts.written} conversations in {out}", *counts.remarks()]))
-    context.exit(_SOME_REFUSED if counts.refused or counts.repeated_ids else 0)
+    return _SOME_REFUSED if counts.refused or counts.repeated_ids else 0
 
 
 def _rows(source: Path) -> Iterator[tuple[str, Row | str]]:

@@ -1,5 +1,3 @@
-"""`soliloquy model`."""
-
 import click
 
 from soliloquy.cli.lazy import LazyGroup

@@ -1,5 +1,3 @@
-"""`soliloquy model fake`."""
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any

@@ -1,5 +1,3 @@
-"""`soliloquy model fetch`."""
-
 from pathlib import Path
 
 import click

@@ -1,5 +1,3 @@
-"""`soliloquy model probe`."""
-
 import asyncio
 import json
 from collections.abc import Iterator, Mapping

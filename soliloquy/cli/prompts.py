@@ -1,5 +1,3 @@
-"""`soliloquy prompts`."""
-
 import asyncio
 import json
 from typing import Any

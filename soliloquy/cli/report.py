@@ -1,5 +1,3 @@
-"""`soliloquy report`."""
-
 from pathlib import Path
 
 import click

@@ -154,15 +154,14 @@ def list_runs(
 @runs.command()
 @_run
 @gateway_options
-@click.pass_context
-def watch(context: click.Context, /, *, as_json: bool = AS_JSON, runs: Runs, run: str) -> None:
+def watch(*, as_json: bool = AS_JSON, runs: Runs, run: str) -> int:
     """Watch a run until it is over; it survives restarts of the gateway.
 
     The exit status is 0 if the run has all its conversations, 1 if it ended with fewer, and 130 after Ctrl-C, which
     stops watching but not the run.
     """
     with runs:
-        context.exit(_watch(runs, _of_run(runs, run, Runs.get), as_json=as_json))
+        return _watch(runs, _of_run(runs, run, Runs.get), as_json=as_json)
 
 
 def _control(name: str, purpose: str, call: Callable[[Runs, str], RunStatus]) -> click.Command:

@@ -1,5 +1,3 @@
-"""`soliloquy sandbox`."""
-
 import asyncio
 import json
 import re
@@ -50,10 +48,7 @@ def _names(_: click.Context, __: click.Parameter, listed: str) -> list[str]:
 
 @sandbox.command()
 @click.argument("file", metavar="FILE", type=click.File("rb"))
-@click.pass_context
 def run(
-    context: click.Context,
-    /,
     *,
     variables: list[str] = setting(
         "Variables to print afterwards.", "--vars", default="", metavar="A,B", callback=_names
@@ -63,7 +58,7 @@ def run(
     address: str | None = setting(f"Send the job to this sandbox service; {TLS_HELP}", type=ADDRESS),
     as_json: bool = AS_JSON,
     file: BinaryIO,
-) -> None:
+) -> int:
     """Run a file of Python inside gVisor.
 
     FILE may be - for standard input. The exit status is 0 if the job succeeded, 1 if it failed, and 2 if it could not
@@ -81,7 +76,7 @@ def run(
     except Failure as error:
         raise Failure(_in_options(str(error))) from error
     echo(json.dumps(outcome_json(done)) if as_json else "\n".join(outcome_lines(done)))
-    context.exit(0 if done.status == STATUS_OK else JOB_FAILED)
+    return 0 if done.status == STATUS_OK else JOB_FAILED
 
 
 @sandbox.command()

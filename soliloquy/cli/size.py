@@ -1,5 +1,3 @@
-"""`soliloquy size`."""
-
 import json
 import re
 from typing import Any

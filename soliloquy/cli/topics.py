@@ -34,23 +34,16 @@ _GROW = setting("Allow more partitions; no run may be under way.")
 
 @topics.command()
 @kafka_options(required=True)
-@click.pass_context
 def plan(
-    context: click.Context,
-    /,
-    *,
-    kafka: KafkaSettings,
-    replication: int | None = _REPLICATION,
-    grow: bool = _GROW,
-    as_json: bool = AS_JSON,
-) -> None:
+    *, kafka: KafkaSettings, replication: int | None = _REPLICATION, grow: bool = _GROW, as_json: bool = AS_JSON
+) -> int:
     """Show what apply would change.
 
     The exit status is 0 if there is nothing to do, 1 if there are changes, and 2 if they cannot be made.
     """
     changes = uvloop.run(layout.plan(kafka, replication=replication, grow=grow))
     _print(changes, as_json=as_json, summary=f"{_counted(changes)} to make: soliloquy topics apply does it")
-    context.exit(CHANGES if changes else 0)
+    return CHANGES if changes else 0
 
 
 @topics.command()

@@ -1,5 +1,3 @@
-"""`soliloquy train`."""
-
 import json
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""`soliloquy problems calibrate`."""
-
 import json
 from itertools import groupby
 from pathlib import Path

@@ -3,25 +3,19 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from soliloquy.cli.attended import attended_results
+from soliloquy.cli.attended import AttendedModels, attended_models
 from soliloquy.cli.command import setting
-from soliloquy.cli.model_options import model_options
-from soliloquy.cli.options import IN_FLIGHT, WAIT
+from soliloquy.cli.options import IN_FLIGHT
 from soliloquy.cli.parameters import whole
 from soliloquy.cli.service_options import Command, gathered
 from soliloquy.problems.solving.independent_programs import PROGRAMS, Run, run_programs, value_of
-from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.ask import Ask, Unusable
 from soliloquy.runtime.model import Model
-from soliloquy.runtime.model.checking import require_endpoints
-from soliloquy.runtime.model.opening import open_models
-from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import CodeAttempt, Opinion, Problem, Ruling
 from soliloquy_papers.mathwell.answers import Reading
@@ -70,9 +64,7 @@ def _is_yes(one: Opinion) -> bool:
 class Examination:
     wanted: bool
     in_flight: int
-    models: Models
-    cache: Path | None
-    wait: bool
+    asked: AttendedModels
 
     def of(self, problems: Sequence[WordProblem], *, quiet: bool) -> Sequence[Evidence]:
         """Returns the evidence of each problem; empty if none is wanted. Raises Failure."""
@@ -82,39 +74,31 @@ class Examination:
         from soliloquy_services.executor.pool import SandboxPool
         from soliloquy_services.executor.settings import SandboxSettings
 
-        await require_endpoints(self.models, self.cache)
-        room = asyncio.Semaphore(self.in_flight)
-        async with (
-            open_models(self.models, lambda: scripted_model(ModelSettings()), self.cache) as model,
-            SandboxPool(SandboxSettings()) as pool,
-        ):
+        async with SandboxPool(SandboxSettings()) as pool:
 
-            async def examined(number: int, problem: WordProblem) -> tuple[int, Evidence]:
-                async with room:
-                    return number, await examine(problem, model, pool.execute)
+            async def examined(problem: WordProblem, model: Model) -> Evidence:
+                return await examine(problem, model, pool.execute)
 
-            work = [examined(number, problem) for number, problem in enumerate(problems)]
-            found = await attended_results(work, model, unit="problems", wait=self.wait, quiet=quiet)
-        return [evidence for _, evidence in sorted(found, key=lambda each: each[0])]
+            return await self.asked.ask_about_each(
+                problems, examined, "problems", in_flight=self.in_flight, quiet=quiet
+            )
 
 
 _EXAMINE = "Have a model examine each problem: three programs from its question alone, other readings, an opinion."
 
 
 def _examination(
-    models: Models,
-    model_cache: Path | None,
+    asked: AttendedModels,
     wanted: bool = setting(_EXAMINE, "--examine"),
     in_flight: int = setting("Problems to examine at once.", default=16, type=whole(1, IN_FLIGHT)),
-    wait: bool = WAIT,
 ) -> Examination:
     context = click.get_current_context()
     for name in ("model", "model_settings", "model_cache", "in_flight", "wait"):
         if not wanted and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"--{name.replace('_', '-')} requires --examine")
-    return Examination(wanted=wanted, in_flight=in_flight, models=models, cache=model_cache, wait=wait)
+    return Examination(wanted=wanted, in_flight=in_flight, asked=asked)
 
 
 def examining_options(command: Command) -> Callable[..., Any]:
     """Hands the command its `examination`."""
-    return model_options(gathered("examination", _examination)(command))
+    return attended_models(gathered("examination", _examination)(command))

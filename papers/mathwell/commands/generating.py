@@ -1,5 +1,3 @@
-"""`soliloquy problems generate`."""
-
 import json
 import logging
 import time
@@ -68,10 +66,7 @@ _WRITING_OPTIONS = (
 @with_options((WAIT,))
 @kafka_options()
 @observing("generate", least=logging.WARNING)
-@click.pass_context
 def generate(
-    context: click.Context,
-    /,
     *,
     count: int = setting("Number of problems.", "--n", type=COUNT),
     out: Path = PROBLEM_FILE_OUT,
@@ -82,7 +77,7 @@ def generate(
     kafka: KafkaSettings | None,
     traces: TraceSettings,
     **settings: Any,
-) -> None:
+) -> int:
     """Have a model write word problems, each with a program that solves it.
 
     The programs run in the sandbox. Problems that are solvable, accurate and appropriate go to OUT. The folder OUT
@@ -111,7 +106,7 @@ def generate(
         _print(report, out, sheet)
     if result.shortfall:
         echo(f"soliloquy: {result.shortfall}", err=True)
-    context.exit(exit_status(result) or (INCOMPLETE if sifted.kept < count else 0))
+    return exit_status(result) or (INCOMPLETE if sifted.kept < count else 0)
 
 
 def _write_problems(folder: Path, out: Path) -> DedupeCounts:

@@ -1,5 +1,3 @@
-"""`soliloquy problems improve`."""
-
 import asyncio
 import json
 import logging

@@ -1,5 +1,3 @@
-"""`soliloquy problems score`."""
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -1,5 +1,3 @@
-"""`soliloquy evaluate`."""
-
 import click
 
 from soliloquy.cli.lazy import LazyGroup

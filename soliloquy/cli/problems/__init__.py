@@ -1,5 +1,3 @@
-"""`soliloquy problems`."""
-
 import click
 
 from soliloquy.cli.lazy import LazyGroup

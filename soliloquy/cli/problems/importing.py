@@ -1,5 +1,3 @@
-"""`soliloquy problems import`."""
-
 import json
 import re
 from dataclasses import asdict
@@ -22,10 +20,7 @@ _NEXT_COLUMN = re.compile(rf",(?=\s*(?:{'|'.join(NAMES)})\s*=)")
 
 @click.command("import", cls=Command)
 @click.argument("source", metavar="FILE|FOLDER", type=ANY_PATH)
-@click.pass_context
 def import_(
-    context: click.Context,
-    /,
     *,
     format_name: str | None = setting(
         "The format of the source.  [default: csv, jsonl or parquet by its suffix, or datasets]",
@@ -40,7 +35,7 @@ def import_(
     keep_repeats: bool = setting("Keep further rows of the same problem, for `problems split`."),
     as_json: bool = AS_JSON,
     source: Path,
-) -> None:
+) -> int:
     """Convert problems into a problem file.
 
     Rows that cannot be used, or that repeat an earlier question or id, are left out and reported with line, field and
@@ -64,7 +59,7 @@ def import_(
         worded = f", answers kept as text: {counts.text_answers}" if counts.text_answers else ""
         rows = f"rows refused: {counts.refused}, {repeats}: {counts.repeated}{unread}{worded}"
         echo(f"{counts.written} problems in {out}; {rows}")
-    context.exit(_SOME_REFUSED if counts.refused or not counts.written else 0)
+    return _SOME_REFUSED if counts.refused or not counts.written else 0
 
 
 def _column_map(given: tuple[str, ...]) -> dict[str, str]:

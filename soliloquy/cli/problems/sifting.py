@@ -38,10 +38,7 @@ INCOMPLETE = 1
 
 @click.command(cls=Command)
 @click.argument("source", metavar="FILE", type=ANY_PATH)
-@click.pass_context
 def split(
-    context: click.Context,
-    /,
     *,
     out: Path = setting("The folder for the parts.", type=NEW_FOLDER),
     unseen: float | None = setting(
@@ -55,7 +52,7 @@ def split(
     by_solve_rate: bool = setting("Sample mostly hard problems, spread evenly over the solve rates."),
     as_json: bool = AS_JSON,
     source: Path,
-) -> None:
+) -> int:
     """Split a problem file into train and test, four rows to one.
 
     The hash of its id decides where a problem goes, so that adding problems moves no others. No problem of the test
@@ -78,4 +75,5 @@ def split(
         echo(f"soliloquy: only {taken} problems have solve rates of {bin_}", err=True)
     if sample is not None and made["sampled"] < sample:
         echo(f"soliloquy: only {made['sampled']} of {sample} problems match", err=True)
-        context.exit(INCOMPLETE)
+        return INCOMPLETE
+    return 0
