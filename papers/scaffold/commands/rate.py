@@ -61,14 +61,7 @@ def rate(
 
 
 async def _rates(
-    problems: Sequence[Problem],
-    asked: AttendedModels,
-    source: str,
-    tries: int,
-    seed: int,
-    in_flight: int,
-    *,
-    quiet: bool,
+    problems: Sequence[Problem], asked: AttendedModels, source: str, *, tries: int, seed: int, **how: Any
 ) -> dict[str, float]:
     """Returns the solve rates by question."""
 
