@@ -79,7 +79,8 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> None:
         """Ends with the exit status that the command returns, if it returns one."""
-        if status := super().invoke(ctx):
+        status = super().invoke(ctx)
+        if status is not None:
             ctx.exit(status)
 
     def _refuse_repeated(self, ctx: click.Context, args: list[str]) -> None:
