@@ -107,7 +107,8 @@ def serve(
 
     chosen = _engine_settings(engine, weights, engine_settings)
     _check(engine, weights, adapters)
-    _check_traces(traces)
+    # Fails at once; Ray would take a minute to report the same error in a replica.
+    recorded_traces(traces)
     scripted = ModelSettings(latency=latency, noise=noise)
     if not (replicas or max_replicas):
         raise Failure("--replicas 0 requires --max-replicas: without it nothing would ever answer")
@@ -194,11 +195,6 @@ def _check(engine: str, weights: Path | None, adapters: Mapping[str, str]) -> No
     check_base(weights)
     for name, path in adapters.items():
         read_adapter(Adapter(name=name, path=path))
-
-
-def _check_traces(traces: TraceSettings) -> None:
-    """Fails at once; Ray would take a minute to report the same error in a replica."""
-    recorded_traces(traces)
 
 
 def _bindable(address: str) -> tuple[str, int]:

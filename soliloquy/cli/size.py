@@ -3,6 +3,7 @@ import re
 from typing import Any
 
 import click
+from click.types import FuncParamType
 
 from soliloquy.cli.command import Command, setting
 from soliloquy.cli.options import AS_JSON
@@ -11,35 +12,32 @@ from soliloquy.cli.terminal import echo
 from soliloquy.runs.sizing import CONVERSATION, GPUS, KAFKA_DAYS, PARTS, OnGpu, Sizing
 
 
-class _Billions(click.ParamType[float]):
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        read = re.fullmatch(r"(\d+(?:\.\d+)?)b", str(value).lower())
-        if not read or float(read[1]) <= 0:
-            self.fail(f"{value!r} is no size: give thousand millions of parameters, such as 8b", param, ctx)
-        return float(read[1])
+def _billions(value: str) -> float:
+    read = re.fullmatch(r"(\d+(?:\.\d+)?)b", value.lower())
+    if not read or float(read[1]) <= 0:
+        raise click.BadParameter(f"{value!r} is no size: give thousand millions of parameters, such as 8b")
+    return float(read[1])
 
 
-class _Count(click.ParamType[int]):
-    name = "number"
+def _count(value: str) -> int:
+    try:
+        count = float(value)
+    except ValueError:
+        count = 0.0
+    if not 1 <= count <= 1e15 or not count.is_integer():
+        raise click.BadParameter(f"{value!r} is no number of conversations: use one such as 10000 or 1e7")
+    return int(count)
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        try:
-            count = float(value)
-        except ValueError:
-            count = 0.0
-        if not 1 <= count <= 1e15 or not count.is_integer():
-            self.fail(f"{value!r} is no number of conversations: use one such as 10000 or 1e7", param, ctx)
-        return int(count)
+
+_BILLIONS, _COUNT = FuncParamType(_billions), FuncParamType(_count)
 
 
 @click.command(cls=Command)
 def size(
     *,
-    conversations: int = setting("Such as 10000 or 1e7.", type=_Count(), metavar="NUMBER"),
+    conversations: int = setting("Such as 10000 or 1e7.", type=_COUNT, metavar="NUMBER"),
     gpus: int = setting("Cards that run the model.", type=click.IntRange(1, 100_000), metavar="NUMBER"),
-    parameters: float = setting("Its parameters.", "--model", type=_Billions(), default="8b", metavar="SIZE"),
+    parameters: float = setting("Its parameters.", "--model", type=_BILLIONS, default="8b", metavar="SIZE"),
     card: str = setting("The kind of card.", type=Choice(tuple(GPUS)), default=next(iter(GPUS))),
     as_json: bool = AS_JSON,
 ) -> None:

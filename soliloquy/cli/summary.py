@@ -19,7 +19,7 @@ def summary(report: Mapping[str, Any], dataset: object) -> dict[str, str]:
     conversations = f"{report['accepted']:,} accepted of {report['requested']:,}, {report['rejected']:,} rejected"
     rows = {
         "conversations": conversations,
-        "problems given up": _number(report["failed"]),
+        "problems given up": f"{report['failed']:,g}" if report["failed"] else "",
         "explanations": _listed(report["enrichment"]),
         "not usable": _listed(report["unfit"]),
         "turns": f"{report['turns']:,}, {report['python_turns']:,} with a calculation",
@@ -77,10 +77,6 @@ def _answers(parse: Mapping[str, int]) -> Iterator[str]:
 
 def _listed(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
-
-
-def _number(value: float) -> str:
-    return f"{value:,g}" if value else ""
 
 
 _UNKNOWN = "unknown"

@@ -1,5 +1,6 @@
 """Options for commissioned word problems, and the run that has them written."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -7,12 +8,15 @@ from typing import Any
 import click
 
 from soliloquy.cli.command import setting
+from soliloquy.cli.model_options import model_options
+from soliloquy.cli.options import IN_FLIGHT, SEED, WORKERS
 from soliloquy.cli.parameters import whole
-from soliloquy.cli.service_options import PROMPTS, chosen_prompts, gathered
+from soliloquy.cli.service_options import CLASSIFIERS, NOISE, PROMPTS, Command, chosen_prompts, gathered
 from soliloquy.problems.commission_source import CommissionSource
 from soliloquy.problems.sources import problem_source
 from soliloquy.recipes.prompts import changed_texts
 from soliloquy.runs.plan import Plan
+from soliloquy.runtime.model.settings import Models
 from soliloquy.v1.conversation_pb2 import Commission
 from soliloquy_papers.mathwell.commissions import commissioned, describe, topic_refusal
 from soliloquy_papers.mathwell.criteria.operations import CALCULATIONS, OPERATIONS
@@ -39,7 +43,11 @@ def _operations(_: click.Context, __: click.Parameter, given: str | None) -> tup
 
 _TOPICS = setting("A topic of the problems; may be repeated.", "--topic", callback=_topics)
 _OPERATIONS = setting(
-    f"Use only these operations: {', '.join(OPERATIONS)}.", metavar="NAME,..", callback=_operations, multiple=False
+    f"Use only these operations: {', '.join(OPERATIONS)}.",
+    metavar="NAME,..",
+    callback=_operations,
+    multiple=False,
+    required=False,
 )
 _EXAMPLES = setting("Example problems for the model.", default="arithmetic", metavar="BANK|FILE")
 
@@ -53,21 +61,30 @@ class Commissions:
     examples: str
     # The folder of changed prompts.
     prompts: Path | None
+    # The other settings of a plan.
+    settings: Mapping[str, Any]
 
     def plan(self, **settings: Any) -> Plan:
         """Returns the plan of the run that has these commissions written; raises Failure."""
         changed = chosen_prompts("mathwell", self.prompts)
-        settings |= {"problems": self.examples, "prompts": changed, "max_turns": 1, "latency": 0.0}
+        settings |= {"problems": self.examples, "prompts": changed, "max_turns": 1, "latency": 0.0, **self.settings}
         return Plan.of("mathwell", self.source, **settings)
 
 
 def _commissions(
+    models: Models,
+    model_cache: Path | None,
     topics: tuple[str, ...] = _TOPICS,
     any_topic: bool = setting("Let the model choose the topic.  [default: topics children like]"),
     grade: int | None = setting("The school year of the problems.", type=whole(1, 8)),
     operations: tuple[str, ...] = _OPERATIONS,
     examples: str = _EXAMPLES,
     prompts: Path | None = PROMPTS,
+    seed: int = SEED,
+    workers: int = setting("Worker processes.", default=1, type=whole(1, WORKERS)),
+    in_flight: int = setting("Problems to write at once.", default=64, type=whole(1, IN_FLIGHT)),
+    noise: str = NOISE,
+    classifiers: Path | None = CLASSIFIERS,
 ) -> Commissions:
     if topics and any_topic:
         raise click.UsageError("--topic cannot be used with --any-topic")
@@ -80,8 +97,11 @@ def _commissions(
         commissioned=commissioned,
     )
     about = describe(Commission(topic=", ".join(topics), grade=source.grade, operations=operations))
-    return Commissions(source=source, about=about, examples=examples, prompts=prompts)
+    asked = {"models": models, "model_cache": model_cache, "noise": noise, "classifiers": classifiers}
+    settings = {"seed": seed, "workers": workers, "in_flight": in_flight, **asked}
+    return Commissions(source=source, about=about, examples=examples, prompts=prompts, settings=settings)
 
 
-# Hands a command its `commissions`.
-commission_options = gathered("commissions", _commissions)
+def commission_options(command: Command) -> Callable[..., Any]:
+    """Hands the command `commissions`."""
+    return model_options(gathered("commissions", _commissions)(command))

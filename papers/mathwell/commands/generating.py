@@ -12,24 +12,10 @@ import pyarrow.compute as pc
 from soliloquy.cli.command import Command, setting
 from soliloquy.cli.generate import INCOMPLETE, exit_status
 from soliloquy.cli.kafka_options import kafka_options
-from soliloquy.cli.model_options import model_options
 from soliloquy.cli.observing import observing
-from soliloquy.cli.options import (
-    AS_JSON,
-    ATTEMPTS,
-    COUNT,
-    IN_FLIGHT,
-    NEW_FILE,
-    PROBLEM_FILE_OUT,
-    QUIET,
-    SEED,
-    WAIT,
-    WORKERS,
-    count_option,
-    writing_to,
-)
+from soliloquy.cli.options import AS_JSON, ATTEMPTS, COUNT, NEW_FILE, PROBLEM_FILE_OUT, QUIET, WAIT, writing_to
+from soliloquy.cli.parameters import whole
 from soliloquy.cli.progress import display
-from soliloquy.cli.service_options import CLASSIFIERS, NOISE, with_options
 from soliloquy.cli.terminal import echo
 from soliloquy.dataset.columns import value_counts
 from soliloquy.dataset.exports.exporting import export
@@ -49,21 +35,9 @@ from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy_papers.mathwell.commands.commissioning import Commissions, commission_options
 from soliloquy_papers.mathwell.commands.sheet import write_sheet
 
-_WRITING_OPTIONS = (
-    SEED,
-    count_option("--workers", 1, "Worker processes.", most=WORKERS),
-    count_option("--in-flight", 64, "Problems to write at once.", most=IN_FLIGHT),
-    NOISE,
-    CLASSIFIERS,
-    count_option("--max-attempts", 10, "Attempts at each problem.", most=ATTEMPTS),
-)
-
 
 @click.command(cls=Command)
 @commission_options
-@with_options(_WRITING_OPTIONS)
-@model_options
-@with_options((WAIT,))
 @kafka_options()
 @observing("generate", least=logging.WARNING)
 def generate(
@@ -72,11 +46,12 @@ def generate(
     out: Path = PROBLEM_FILE_OUT,
     sheet: Path | None = setting("Also write a printable sheet: .html or .pdf.", type=NEW_FILE),
     as_json: bool = AS_JSON,
+    max_attempts: int = setting("Attempts at each problem.", default=10, type=whole(1, ATTEMPTS)),
+    wait: bool = WAIT,
     quiet: bool = QUIET,
     commissions: Commissions,
     kafka: KafkaSettings | None,
     traces: TraceSettings,
-    **settings: Any,
 ) -> int:
     """Have a model write word problems, each with a program that solves it.
 
@@ -88,7 +63,7 @@ def generate(
         raise click.UsageError(f"invalid --sheet {sheet}: use a file with the suffix .html or .pdf")
     if not out.suffix:
         raise click.UsageError(f"invalid --out {out}: use a file with the suffix .jsonl; {out}/ is for the dataset")
-    plan = commissions.plan(conversations=count, **settings)
+    plan = commissions.plan(conversations=count, max_attempts=max_attempts, wait=wait)
     started = time.monotonic()
     folder = out.with_suffix("")
     show = display(plan.conversations, quiet=quiet or as_json)

@@ -1,7 +1,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,21 +13,9 @@ import click
 from soliloquy.cli.command import Command, setting
 from soliloquy.cli.launching import Launch, check_libraries, configuration, train_observed
 from soliloquy.cli.main import INTERRUPTED
-from soliloquy.cli.model_options import model_options
 from soliloquy.cli.observing import observing
-from soliloquy.cli.options import (
-    AS_JSON,
-    COUNT,
-    IN_FLIGHT,
-    NEW_RESOLVED_FOLDER,
-    QUIET,
-    RESOLVED_FOLDER,
-    SEED,
-    WORKERS,
-    count_option,
-)
+from soliloquy.cli.options import AS_JSON, COUNT, NEW_RESOLVED_FOLDER, QUIET, RESOLVED_FOLDER
 from soliloquy.cli.progress import display
-from soliloquy.cli.service_options import CLASSIFIERS, NOISE, with_options
 from soliloquy.cli.terminal import echo
 from soliloquy.dataset.manifest import MANIFEST
 from soliloquy.dataset.storage import Storage
@@ -51,19 +39,9 @@ _WRITING = "mathwell/writing"
 # Weights on a CPU are slow, and many problems are written at once.
 _PATIENCE_SECONDS = 600.0
 
-_WRITING_OPTIONS = (
-    SEED,
-    count_option("--workers", 1, "Worker processes.", most=WORKERS),
-    count_option("--in-flight", 64, "Problems to write at once.", most=IN_FLIGHT),
-    NOISE,
-    CLASSIFIERS,
-)
-
 
 @click.command(cls=Command)
 @commission_options
-@with_options(_WRITING_OPTIONS)
-@model_options
 @observing("improve", least=logging.WARNING)
 def improve(
     *,
@@ -81,7 +59,6 @@ def improve(
     quiet: bool = QUIET,
     commissions: Commissions,
     traces: TraceSettings,
-    **settings: Any,
 ) -> None:
     """Have a model write problems, train it on those that meet all criteria, and have it write again.
 
@@ -95,7 +72,7 @@ def improve(
     if start and base is None:
         raise click.UsageError("--start requires --base")
     quiet = quiet or as_json
-    plan = commissions.plan(conversations=per_round, max_attempts=1, **settings)
+    plan = commissions.plan(conversations=per_round, max_attempts=1)
     if base:
         check_libraries()
     if not quiet:
@@ -119,7 +96,9 @@ def improve(
     if as_json:
         echo(json.dumps(report))
     elif not quiet:
-        _print(report)
+        for one in report["rounds"]:
+            echo(f"round {one['round']}: {one['remark']}")
+        echo(f"the best writer: {report['adapter'] or 'the base, without an adapter'}")
         echo(f"the table: {out / 'rounds.md'}")
     if report["ended"]:
         echo(f"soliloquy: ended early: {report['ended']}", err=True)
@@ -214,9 +193,3 @@ async def _unload(endpoint: Endpoint, name: str) -> None:
     if name:
         async with ModelService(endpoint.address, tls=endpoint.tls) as service:
             await service.unload(name)
-
-
-def _print(report: Mapping[str, Any]) -> None:
-    for one in report["rounds"]:
-        echo(f"round {one['round']}: {one['remark']}")
-    echo(f"the best writer: {report['adapter'] or 'the base, without an adapter'}")

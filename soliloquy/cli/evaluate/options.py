@@ -1,7 +1,7 @@
 """Options that all evaluations share: the tutor, the questions, and the report."""
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,47 +10,40 @@ import click
 from soliloquy.cli.command import setting
 from soliloquy.cli.evaluate.output import Evaluated, deliver
 from soliloquy.cli.evaluate.settings import EvaluationSettings
-from soliloquy.cli.evaluate.tutor import TUTOR_OPTIONS, chosen_tutor
+from soliloquy.cli.evaluate.tutor import Tutor, chosen_tutor
 from soliloquy.cli.model_options import model_options
-from soliloquy.cli.options import (
-    AS_JSON,
-    COUNT,
-    EXISTING_FOLDER,
-    IN_FLIGHT,
-    NEW_FOLDER,
-    QUIET,
-    RESOLVED_FOLDER,
-    SEED,
-    WAIT,
-)
+from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, IN_FLIGHT, NEW_FOLDER, QUIET, SEED
 from soliloquy.cli.parameters import whole
-from soliloquy.cli.service_options import NOISE, PROMPTS, with_options
+from soliloquy.cli.service_options import PROMPTS, gathered, with_options
 from soliloquy.runtime.foreign import refuse_foreign
 
-_OPTIONS = (
-    SEED,
-    setting(
-        "Leave out the questions of this dataset, on which the model was trained; may be repeated.",
-        "--trained",
-        "datasets",
-        multiple=True,
-        type=EXISTING_FOLDER,
-    ),
-    setting("Cases to run at once.", "--in-flight", default=16, type=whole(1, IN_FLIGHT)),
-    setting("The name in the report.  [default: names of model and adapter]", "--name", metavar="NAME"),
-    setting("The folder for the report.", "--out", required=True, type=NEW_FOLDER),
-    AS_JSON,
-    QUIET,
-    setting("Evaluate these weights in this process instead of a --model.", "--weights", type=RESOLVED_FOLDER),
-    setting(
-        "The tutor's adapter: its name at the endpoint, or a folder with --weights.", "--adapter", metavar="NAME|DIR"
-    ),
-    setting("Do not constrain the answers of --weights to their schema.", "--free", is_flag=True),
-    setting("Maximum tokens of an answer, if lower than in the settings.", "--max-tokens", type=COUNT),
-    PROMPTS,
-    NOISE,
-    WAIT,
+_TRAINED = setting(
+    "Leave out the questions of this dataset, on which the model was trained; may be repeated.",
+    "--trained",
+    type=EXISTING_FOLDER,
 )
+_NAME = setting("The name in the report.  [default: names of model and adapter]", metavar="NAME")
+_OUT = setting("The folder for the report.", "--out", required=True, type=NEW_FOLDER)
+
+
+def _settings(
+    tutor: Tutor,
+    seed: int = SEED,
+    datasets: tuple[Path, ...] = _TRAINED,
+    in_flight: int = setting("Cases to run at once.", default=16, type=whole(1, IN_FLIGHT)),
+    name: str | None = _NAME,
+    prompts: Path | None = PROMPTS,
+) -> EvaluationSettings:
+    values = click.get_current_context().params
+    return EvaluationSettings(
+        tutor=tutor,
+        seed=seed,
+        in_flight=in_flight,
+        trained=datasets,
+        name=name,
+        prompts=prompts,
+        quiet=values["quiet"] or values["as_json"],
+    )
 
 
 def evaluating(
@@ -64,36 +57,21 @@ def evaluating(
 
     def decorate(evaluate: Callable[..., Evaluated]) -> Callable[..., None]:
         @functools.wraps(evaluate)
-        def command(
-            *,
-            seed: int,
-            datasets: Sequence[Path],
-            in_flight: int,
-            name: str | None,
-            out: Path,
-            as_json: bool,
-            quiet: bool,
-            prompts: Path | None,
-            **options: Any,
-        ) -> None:
-            context = click.get_current_context()
-            from soliloquy_training.evaluation.report import REPORT
-
-            check(context)
-            refuse_foreign(out, REPORT)
-            tutor = chosen_tutor(context, **{option: options.pop(option) for option in TUTOR_OPTIONS})
-            settings = EvaluationSettings(
-                tutor=tutor,
-                seed=seed,
-                in_flight=in_flight,
-                trained=datasets,
-                name=name,
-                prompts=prompts,
-                quiet=quiet or as_json,
-            )
+        def delivered(*, settings: EvaluationSettings, out: Path, as_json: bool, quiet: bool, **options: Any) -> None:
             deliver(out, evaluate(settings, **options), as_json=as_json, quiet=quiet)
 
-        decorated: Callable[..., None] = with_options((source, *_OPTIONS))(model_options(command))
+        shared = with_options((source, _OUT, AS_JSON, QUIET))(delivered)
+        evaluated = gathered("tutor", chosen_tutor)(gathered("settings", _settings)(shared))
+
+        @functools.wraps(evaluated)
+        def checked(*, out: Path, **options: Any) -> None:
+            from soliloquy_training.evaluation.report import REPORT
+
+            check(click.get_current_context())
+            refuse_foreign(out, REPORT)
+            evaluated(out=out, **options)
+
+        decorated: Callable[..., None] = model_options(checked)
         return decorated
 
     return decorate

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from soliloquy.cli.command import setting
+from soliloquy.cli.options import COUNT, RESOLVED_FOLDER, WAIT
+from soliloquy.cli.service_options import NOISE
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.extras import check_installed
 from soliloquy.runtime.failure import Failure
@@ -94,8 +97,6 @@ async def running_weights(weights: Weights) -> AsyncIterator[StreamingModel]:
 
 
 ROLES = ("tutor", "codegen", "composer")
-# The arguments of `chosen_tutor`.
-TUTOR_OPTIONS = ("models", "adapter", "weights", "free", "max_tokens", "model_cache", "noise", "problems", "wait")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -135,20 +136,25 @@ class Tutor:
             yield ModelByRole(self.models, dict.fromkeys(self.models.used, weights))
 
 
+_ADAPTER_OPTION = setting(
+    "The tutor's adapter: its name at the endpoint, or a folder with --weights.", metavar="NAME|DIR"
+)
+_WEIGHTS = setting("Evaluate these weights in this process instead of a --model.", type=RESOLVED_FOLDER)
+
+
 def chosen_tutor(
-    context: click.Context,
     models: Models,
-    *,
-    adapter: str | None,
-    weights: Path | None,
-    free: bool,
-    max_tokens: int | None,
     model_cache: Path | None,
-    noise: str,
     problems: str,
-    wait: bool,
+    weights: Path | None = _WEIGHTS,
+    adapter: str | None = _ADAPTER_OPTION,
+    free: bool = setting("Do not constrain the answers of --weights to their schema."),
+    max_tokens: int | None = setting("Maximum tokens of an answer, if lower than in the settings.", type=COUNT),
+    noise: str = NOISE,
+    wait: bool = WAIT,
 ) -> Tutor:
     """Returns the tutor of these options; raises UsageError if they contradict each other."""
+    context = click.get_current_context()
     if any(member.best_of > 1 for members in models.roles.values() for member in members):
         raise click.UsageError("--model-settings: an evaluation is of single answers: remove best_of")
     if max_tokens:
@@ -162,14 +168,8 @@ def chosen_tutor(
         return Tutor(models=models, cache=None, noise="none", weights=found, problems=problems)
     if free:
         raise click.UsageError("--free requires --weights: for an endpoint, set `schema` in its settings")
-    return Tutor(
-        models=_with_adapter(models, adapter),
-        cache=model_cache,
-        noise=noise,
-        weights=None,
-        problems=problems,
-        wait=wait,
-    )
+    models = _with_adapter(models, adapter)
+    return Tutor(models=models, cache=model_cache, noise=noise, weights=None, problems=problems, wait=wait)
 
 
 def at_most(models: Models, max_tokens: int) -> Models:

@@ -17,7 +17,7 @@ from rich.text import Text
 from soliloquy.cli.command import Command, setting
 from soliloquy.cli.options import AS_JSON, COUNT, NEW_PROBLEM_FILE, SEED, writing_to
 from soliloquy.cli.terminal import echo, json_line, open_console, visible
-from soliloquy.problems.bank.bank import Bank, bank_names, load_bank
+from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.problems.bank.family import Family
 from soliloquy.problems.bank.sampling import sample_lines
 from soliloquy.problems.files.problem_file import read_problems
@@ -39,7 +39,12 @@ def list_(*, as_json: bool = AS_JSON, bank: str | None) -> None:
     """List the problem banks, or the families of one bank."""
     if bank is not None and bank not in bank_names():
         raise Failure(f"there is no bank {bank!r}: the banks are {', '.join(bank_names())}")
-    rows = [_of_bank(load_bank(name)) for name in bank_names()] if bank is None else _families(load_bank(bank))
+    if bank is None:
+        banks = map(load_bank, bank_names())
+        rows = [{"bank": one.name, "families": len(one.names), "topics": sorted(one.by_topic)} for one in banks]
+    else:
+        families = load_bank(bank)
+        rows = [_of_family(families.family(name)) for name in families.names]
     if as_json:
         echo(json.dumps(rows, ensure_ascii=False))
         return
@@ -50,14 +55,6 @@ def list_(*, as_json: bool = AS_JSON, bank: str | None) -> None:
     for row in rows:
         table.add_row(*(", ".join(value) if isinstance(value, list) else str(value) for value in row.values()))
     open_console().print(table)
-
-
-def _of_bank(bank: Bank) -> dict[str, Any]:
-    return {"bank": bank.name, "families": len(bank.names), "topics": sorted(bank.by_topic)}
-
-
-def _families(bank: Bank) -> list[dict[str, Any]]:
-    return [_of_family(bank.family(name)) for name in bank.names]
 
 
 def _of_family(family: Family) -> dict[str, Any]:
