@@ -3,7 +3,7 @@
 import re
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 import click
@@ -77,49 +77,25 @@ def _suggestion(possibilities: list[str] | None) -> str:
 INTERRUPTED = 130
 
 # The commands, by what a person wants.
-_SECTIONS: Mapping[str, Mapping[str, str]] = {
-    "Generate and look": {
-        "generate": "soliloquy.cli.generate",
-        "show": "soliloquy.cli.show",
-        "report": "soliloquy.cli.report",
-        "compare": "soliloquy.cli.compare",
-        "check": "soliloquy.cli.check",
-        "verify": "soliloquy.cli.verify",
-        "tail": "soliloquy.cli.tail",
-        "export": "soliloquy.cli.export",
-        "import": "soliloquy.cli.importing",
-        "size": "soliloquy.cli.size",
-    },
-    "Problems and recipes": {
-        "problems": "soliloquy.cli.problems",
-        "recipes": "soliloquy.cli.recipes",
-        "prompts": "soliloquy.cli.prompts",
-    },
-    "Train and evaluate": {
-        "freeze": "soliloquy.cli.freeze",
-        "train": "soliloquy.cli.train",
-        "retrain": "soliloquy.cli.retrain",
-        "adapters": "soliloquy.cli.adapters",
-        "evaluate": "soliloquy.cli.evaluate",
-        "replicate": "soliloquy.cli.replicate",
-    },
-    "Models and sandbox": {"model": "soliloquy.cli.model", "sandbox": "soliloquy.cli.sandbox"},
-    "Run a cluster": {
-        "up": "soliloquy.cli.up",
-        "runs": "soliloquy.cli.runs",
-        "dlq": "soliloquy.cli.dead_letters",
-        "topics": "soliloquy.cli.topics",
-        "service": "soliloquy.cli.service",
-        "top": "soliloquy.cli.top",
-        "observe": "soliloquy.cli.observe",
-        "asyncapi": "soliloquy.cli.topics",
-    },
+_SECTIONS: Mapping[str, Sequence[str]] = {
+    "Generate and look": (
+        *("generate", "show", "report", "compare", "check", "verify", "tail", "export", "import", "size"),
+    ),
+    "Problems and recipes": ("problems", "recipes", "prompts"),
+    "Train and evaluate": ("freeze", "train", "retrain", "adapters", "evaluate", "replicate"),
+    "Models and sandbox": ("model", "sandbox"),
+    "Run a cluster": ("up", "runs", "dlq", "topics", "service", "top", "observe", "asyncapi"),
 }
+# The modules whose commands have other names.
+_MODULES = {"import": "importing", "dlq": "dead_letters", "asyncapi": "topics"}
 
 
 @click.group(
     cls=LazyGroup,
-    sections=_SECTIONS,
+    sections={
+        title: {name: f"soliloquy.cli.{_MODULES.get(name, name)}" for name in names}
+        for title, names in _SECTIONS.items()
+    },
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.version_option(package_name="soliloquy", message="%(version)s")

@@ -113,11 +113,12 @@ def _run(*, kafka: KafkaSettings, **options: Any) -> None:
     # Ours are loaded with their first event: all of them would take longer than the rest of a start.
     check_recipes(ours=False)
     patience = from_environment(KAFKA_WAIT, DURATION) or 0.0
-    uvloop.run(_work(Assignment(transport=kafka, patience=patience, **options)))
+    assignment = Assignment(transport=kafka, patience=patience, **options)
 
+    async def run() -> None:
+        await work(assignment, stop_signals(), _tell)
 
-async def _work(assignment: Assignment) -> None:
-    await work(assignment, stop_signals(), _tell)
+    uvloop.run(run())
 
 
 def _tell(line: str) -> None:
