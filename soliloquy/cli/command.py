@@ -5,7 +5,6 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +55,9 @@ def option(help: str, *flags: str, **how: Any) -> Any:
 
 def settings_of(function: Callable[..., Any]) -> Iterator[click.Option]:
     """Yields the options that the defaults of a function's parameters declare."""
+    # The list of the commands has no need of it.
+    from inspect import signature
+
     for name, parameter in signature(function).parameters.items():
         if isinstance(parameter.default, Setting):
             yield parameter.default.option(name, parameter.annotation)
