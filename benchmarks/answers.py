@@ -11,12 +11,11 @@ import click
 
 from benchmarks.command import AS_JSON
 from benchmarks.labelled import Readings, as_counts, print_table, total
-from soliloquy.problems.files.raw_problem import RawProblem
+from soliloquy.problems.files.imported_row import RawProblem
 from soliloquy.recipes.answers import Decision, Program
 from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.recipes.speech import cleaned, has_alternatives, second_speaker
-from soliloquy.runtime.answers import Answer, Unreadable
-from soliloquy.runtime.refusals import is_refusal
+from soliloquy.runtime.answers import Answer, Unreadable, is_refusal
 from soliloquy.runtime.thoughts import parts_of
 
 _STATES: dict[str, type[Answer]] = {

@@ -21,8 +21,7 @@ from soliloquy.runtime.lanes import Lanes
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.kafka.connection import Names, client_options
 from soliloquy.runtime.transports.kafka.records import delivery_of, headers_of
-from soliloquy.runtime.transports.port import Delivery, Partition, Result
-from soliloquy.runtime.transports.watermark import Watermark
+from soliloquy.runtime.transports.port import Delivery, Partition, Result, Watermark
 
 POLL_MILLISECONDS = 1000
 POLL_RECORDS = 256

@@ -37,7 +37,7 @@ from soliloquy_services.gateway.access.rate import RATE_LIMITS
 from soliloquy_services.gateway.app import serving
 from soliloquy_services.gateway.chat.chats import ChatSettings
 from soliloquy_services.gateway.chat.tutor import person_in
-from soliloquy_services.gateway.http.application import application
+from soliloquy_services.gateway.http.dispatcher import application
 from soliloquy_services.gateway.service import Gateway
 from soliloquy_services.gateway.settings import GatewaySettings
 

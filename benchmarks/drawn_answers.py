@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from soliloquy.recipes.packages import known_recipes
 from soliloquy.recipes.scene import Scene
-from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.files import table_beside
 from soliloquy.runtime.model import StreamListener
 from soliloquy.standin.faults import Rates
 from soliloquy.standin.speakers import rates_of, spoils

@@ -13,7 +13,7 @@ from benchmarks import machine
 from benchmarks.command import AS_JSON, Tell, rounds_option, show, spread, status_line, table
 from benchmarks.engine_load import Load, answered_by, through_chat
 from benchmarks.figures import spread as spread_of
-from soliloquy.runtime.extras import check_installed
+from soliloquy.runtime.extensions import check_installed
 from soliloquy.v1.model_pb2 import Adapter
 
 CALLERS = (1, 16, 32)

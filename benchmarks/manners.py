@@ -13,10 +13,9 @@ from benchmarks.command import AS_JSON
 from benchmarks.labelled import LISTED, Readings, cases, report, total
 from soliloquy.recipes.answers import Decision, Program, StudentMessage, TutorMessage
 from soliloquy.recipes.soliloquy.answers import Enriched, Reply
-from soliloquy.runtime.answers import Answer, Unreadable
+from soliloquy.runtime.answers import Answer, Refusal, Unreadable
 from soliloquy.runtime.model.openai_format import completion_of
 from soliloquy.runtime.model_answer import CutOff, Empty, Filtered, read_words, words_of
-from soliloquy.runtime.refusals import Refusal
 
 MANNERS = Path(__file__).parents[1] / "tests" / "unit" / "runtime" / "manners"
 _FORMS: dict[str, type[Answer]] = {

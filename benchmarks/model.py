@@ -9,8 +9,8 @@ import click
 from rich.console import RenderableType
 
 from benchmarks.command import AS_JSON, rounds_option, show, spread, status_line, table
-from soliloquy.runtime.extras import check_installed
-from soliloquy.runtime.listening import listening
+from soliloquy.runtime.extensions import check_installed
+from soliloquy.runtime.http_server import listening
 from soliloquy_services.model.settings import ServingSettings
 
 

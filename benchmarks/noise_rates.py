@@ -23,8 +23,8 @@ from soliloquy.recipes.soliloquy.codes import GIVING_ACTIONS
 from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
 from soliloquy.recipes.soliloquy.rules import POLICY
 from soliloquy.recipes.speech import cleaned
-from soliloquy.runtime.beside import table_beside
 from soliloquy.runtime.code import unfenced
+from soliloquy.runtime.files import table_beside
 from soliloquy.texts.phrases import is_much_like
 from soliloquy.truth.quantities import quantities_in
 from soliloquy.v1.conversation_pb2 import Conversation, Turn

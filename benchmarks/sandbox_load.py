@@ -17,8 +17,8 @@ from benchmarks.figures import quantile
 from benchmarks.sandbox_jobs import Snippet, WrongResult
 from soliloquy.runtime.values import lane_name
 from soliloquy.v1.sandbox_pb2 import Execution
+from soliloquy_services.executor.policy import SandboxSettings
 from soliloquy_services.executor.pool import SandboxPool
-from soliloquy_services.executor.settings import SandboxSettings
 
 # Runs a snippet and checks its values.
 Run = Callable[[Snippet], Awaitable[None]]

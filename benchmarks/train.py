@@ -13,7 +13,7 @@ from rich.console import RenderableType
 from benchmarks import machine
 from benchmarks.command import AS_JSON, Tell, rounds_option, show, spread, status_line, table
 from benchmarks.figures import judged, merged
-from soliloquy.runtime.extras import check_installed
+from soliloquy.runtime.extensions import check_installed
 from soliloquy.runtime.failure import Failure
 
 _SOLILOQUY = (sys.executable, "-c", "from soliloquy.cli.main import main; main()")

@@ -11,12 +11,11 @@ import yaml
 from torch.nn.utils.rnn import pad_sequence
 
 from benchmarks.command import Tell
-from soliloquy_training.data import Prepared, prepare
+from soliloquy_training.data import Prepared, prepare, samples
 from soliloquy_training.folder import Job
 from soliloquy_training.loop import Loop
 from soliloquy_training.model import build
 from soliloquy_training.report import peak_memory_mib
-from soliloquy_training.samples import samples
 from soliloquy_training.settings import TrainingSettings
 from soliloquy_training.source import conversations
 from soliloquy_training.step_log import StepLog, steps

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from soliloquy.runtime.instruments import Metric, schema
+from soliloquy.runtime.metrics import Metric, schema
 
 PAGE = Path(__file__).with_name("METRICS.md")
 

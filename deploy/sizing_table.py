@@ -6,7 +6,7 @@ Run `python -m deploy.sizing_table`.
 from collections.abc import Iterator
 from pathlib import Path
 
-from soliloquy.runs.sizing import CONVERSATION, GPUS, PARTS, OnGpu
+from soliloquy.runs.dry_run import CONVERSATION, GPUS, PARTS, OnGpu
 
 PAGE = Path(__file__).with_name("README.md")
 _BEGIN, _END = "<!-- sizing -->", "<!-- /sizing -->"

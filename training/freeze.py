@@ -22,7 +22,7 @@ from soliloquy.recipes.prompts import own_texts
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.events import Undecodable, message_of
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.regular_file import read_json
+from soliloquy.runtime.files import read_json
 from soliloquy.runtime.topics import TOPIC_OF
 from soliloquy.runtime.transports.port import Delivery, Transport
 from soliloquy.v1.conversation_pb2 import Conversation

@@ -16,8 +16,7 @@ from pydantic import TypeAdapter
 from soliloquy.dataset.lock import Locked, write_lock
 from soliloquy.dataset.storage import Storage
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.foreign import refuse_foreign
-from soliloquy.runtime.regular_file import read_json
+from soliloquy.runtime.files import read_json, refuse_foreign
 from soliloquy_training.evaluation.report import table
 
 TABLE = "rounds.md"

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from soliloquy.runtime.instruments import counter, gauge
+from soliloquy.runtime.metrics import counter, gauge
 from soliloquy_training.state import complete, writing
 
 STEP = gauge("soliloquy_training_step")

@@ -17,7 +17,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_token
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from soliloquy.v1.conversation_pb2 import Conversation
-from soliloquy_training.samples import samples
+from soliloquy_training.data import samples
 
 _SPECIAL = BEGIN, END, PAD = "<|begin|>", "<|end|>", "<|pad|>"
 # The conversations that train the tokenizer; more add no words.

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.files import table_beside
 from soliloquy.v1.conversation_pb2 import Commission, Problem
 from soliloquy_papers.mathwell.labels_pb2 import Authorship, ProblemLabels
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import rich.table
 
-from soliloquy_training.evaluation.shares import Share, share_of
+from soliloquy_training.evaluation.cases import Share, share_of
 
 
 def portion(outcomes: Iterable[object]) -> Share:

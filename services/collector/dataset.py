@@ -1,17 +1,23 @@
 """Writes the dataset of a finished run: shards in the order of the run, then the manifest."""
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from soliloquy.dataset.frames import Frames
 from soliloquy.dataset.layout import ShardLimits
 from soliloquy.dataset.manifest import MANIFEST, versions, write_manifest
 from soliloquy.dataset.prompts import write_prompts
-from soliloquy.dataset.rows import rows
+from soliloquy.dataset.reading import Dataset
+from soliloquy.dataset.rows import REASONS, messages, recipe_of, rows
 from soliloquy.dataset.shards import GROUP_ROWS, DatasetWriter, remove_leftovers
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
+from soliloquy.dataset.timings import timed, timings_by_id
+from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.dataset_pb2 import Collected
 from soliloquy_services.collector.journal import Journal
 
 Costs = Callable[[dict[str, Any]], dict[str, float | None]]
@@ -74,3 +80,46 @@ def counts_so_far(journal: Journal, conversations: int) -> dict[str, Any]:
         while group := list(islice(kept, GROUP_ROWS)):
             tally.add(rows((one.conversation for one in group), group[0].recipe), accepted=accepted)
     return tally.as_json()
+
+
+# Frames that share a flush.
+_AT_ONCE = 256
+
+
+def restore_journal(dataset: Dataset, journal: Path) -> None:
+    """The journal appears complete or not at all."""
+    unfinished = journal.with_name("restored")
+    unfinished.unlink(missing_ok=True)
+    asyncio.run(_write(Frames(unfinished), dataset))
+    unfinished.rename(journal)
+
+
+async def _write(frames: Frames, dataset: Dataset) -> None:
+    try:
+        collected = _collected(dataset)
+        while group := list(islice(collected, _AT_ONCE)):
+            await asyncio.gather(*(frames.append(one.SerializeToString()) for one in group))
+    finally:
+        frames.close()
+
+
+def _collected(dataset: Dataset) -> Iterator[Collected]:
+    times = timings_by_id(dataset.timings())
+    for rejected in (False, True):
+        for batch in dataset.batches(rejected=rejected):
+            reasons = batch[REASONS.name].to_pylist() if rejected else [()] * batch.num_rows
+            kept = batch.drop_columns([REASONS.name]) if rejected else batch
+            for message, why in zip(messages(kept), reasons, strict=True):
+                conversation = Conversation.FromString(message)
+                taken = times.get(conversation.id)
+                restored = Collected(
+                    conversation=timed(conversation, taken).SerializeToString(deterministic=True),
+                    reasons=why,
+                    id=conversation.id,
+                    ordinal=conversation.ordinal,
+                    attempt=conversation.attempt,
+                    recipe=recipe_of(batch),
+                )
+                if taken:
+                    restored.timings.collected_at = taken.collected_at
+                yield restored

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from soliloquy.dataset.mending_counts import SENT_BACK, STANDS, TAKEN_BACK, is_read_at_once, tries
 from soliloquy.recipes.check_report import CheckedConversation
-from soliloquy.runtime.instruments import counter, gauge
+from soliloquy.runtime.metrics import counter, gauge
 from soliloquy.runtime.model.costs import disjoint, use_of
 from soliloquy.v1.conversation_pb2 import Conversation, ParseOutcome, Turn
 

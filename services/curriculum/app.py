@@ -3,7 +3,7 @@
 from functools import partial
 
 from soliloquy.runtime.handling import Service
-from soliloquy.runtime.instruments import gauge
+from soliloquy.runtime.metrics import gauge
 from soliloquy.v1.events_pb2 import (
     ConversationCollected,
     ConversationStarted,

@@ -1,7 +1,7 @@
 """Starts conversations for submitted problems, as many at a time as the run allows."""
 
 from soliloquy.runtime.events import AnyOutcome, emit
-from soliloquy.runtime.instruments import counter
+from soliloquy.runtime.metrics import counter
 from soliloquy.runtime.seeds import digest
 from soliloquy.truth.ledger import make_ledger, programs_in
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem

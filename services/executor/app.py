@@ -5,7 +5,7 @@ from functools import partial
 from soliloquy.runtime.handling import Service
 from soliloquy.v1.events_pb2 import CodeFailed, CodeWritten, EnrichmentNeeded, ProgramsWritten, ReplyNeeded
 from soliloquy_services.executor.handler import JobExecutor, run, run_programs
-from soliloquy_services.executor.settings import SandboxSettings
+from soliloquy_services.executor.policy import SandboxSettings
 
 
 def service(settings: SandboxSettings, sandbox: JobExecutor) -> Service:

@@ -19,10 +19,9 @@ from soliloquy_services.executor.gvisor.cgroups import Cgroup, NoCgroups
 from soliloquy_services.executor.gvisor.container import ContainerSpec
 from soliloquy_services.executor.gvisor.folder import PrivateFolder
 from soliloquy_services.executor.gvisor.runsc import PLATFORMS, Runsc, RunscFailed, SandboxUnavailable
-from soliloquy_services.executor.policy import CGROUP, DENIED, MATH, guest_policy
+from soliloquy_services.executor.policy import CGROUP, DENIED, MATH, SandboxSettings, guest_policy
 from soliloquy_services.executor.reports import InvalidReport
 from soliloquy_services.executor.sandbox import SandboxDied, WarmSandbox
-from soliloquy_services.executor.settings import SandboxSettings
 from soliloquy_services.executor.submission import Submission
 
 _log = logging.getLogger(__name__)

@@ -1,6 +1,6 @@
 """Metrics of the sandbox pool, by lane and outcome."""
 
-from soliloquy.runtime.instruments import counter, gauge, histogram
+from soliloquy.runtime.metrics import counter, gauge, histogram
 from soliloquy.runtime.traces import spans
 from soliloquy.runtime.values import lane_name, status_name
 from soliloquy.v1.sandbox_pb2 import Execution

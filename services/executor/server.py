@@ -18,9 +18,8 @@ from soliloquy.v1.sandbox_pb2 import ExecuteRequest, ExecuteResponse, Execution,
 from soliloquy.v1.sandbox_pb2_grpc import SandboxServiceServicer, add_SandboxServiceServicer_to_server
 from soliloquy_services.executor.gvisor.runsc import SandboxUnavailable
 from soliloquy_services.executor.lane import Busy
-from soliloquy_services.executor.policy import LIMITS
+from soliloquy_services.executor.policy import LIMITS, SandboxSettings
 from soliloquy_services.executor.pool import SandboxPool
-from soliloquy_services.executor.settings import SandboxSettings
 from soliloquy_services.executor.submission import LimitExceeded
 
 _log = logging.getLogger(__name__)

@@ -6,8 +6,7 @@ from typing import Self, TypeVar
 from soliloquy.runtime.code import identifier, names, unfenced
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, Execution, Job
-from soliloquy_services.executor.policy import LIMITS
-from soliloquy_services.executor.settings import SandboxSettings
+from soliloquy_services.executor.policy import LIMITS, SandboxSettings
 
 _LEAST_WALL_SECONDS = 0.001
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from soliloquy.runtime.transports.port import Unanswered
-from soliloquy_services.gateway.refusals import Code, Refusal
+from soliloquy_services.gateway.validation import Code, Refusal
 
 # A start may read a large file of problems.
 ANSWER_SECONDS = 30.0

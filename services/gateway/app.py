@@ -1,7 +1,8 @@
 """Wires the gateway: one service, offered over HTTP and gRPC."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
+import resource
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -10,17 +11,20 @@ from starlette.types import ASGIApp
 from soliloquy.runtime.http_server import http_server
 from soliloquy.runtime.tls import ServerTls
 from soliloquy_services.gateway.access.access import Access
-from soliloquy_services.gateway.access.connections import ConnectionWatch
 from soliloquy_services.gateway.access.loopback import check_closed
 from soliloquy_services.gateway.access.tokens import TokenFile
 from soliloquy_services.gateway.grpc_server import server
-from soliloquy_services.gateway.http.application import application
 from soliloquy_services.gateway.http.connection import Protocol
+from soliloquy_services.gateway.http.dispatcher import application
 from soliloquy_services.gateway.http.routes import HttpRoute
 from soliloquy_services.gateway.service import Gateway
 from soliloquy_services.gateway.settings import GatewaySettings
 
 IDLE_SECONDS = 30
+# On each port; further ones are refused.
+MOST_CONNECTIONS = 4_000
+# Open files for everything but connections: Kafka, the log, the index, downloads.
+SPARE_FILES = 128
 # asyncio accepts as many connections before it serves those that are there.
 ACCEPTED_A_TURN = 8
 # For answers under way when the server stops.
@@ -34,6 +38,16 @@ def access(settings: GatewaySettings) -> Access:
     return Access(TokenFile(settings.tokens) if settings.tokens else None)
 
 
+def most_connections() -> int:
+    """Raises the limit of open files as far as it goes; each of the two ports may use half of it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 2 * MOST_CONNECTIONS + SPARE_FILES
+    if soft < wanted:
+        soft = min(hard, wanted)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return max(4, (min(soft, wanted) - SPARE_FILES) // 2)
+
+
 @asynccontextmanager
 async def answering(
     gateway: Gateway, settings: GatewaySettings, admitting: Access, more: Iterable[HttpRoute]
@@ -42,17 +56,12 @@ async def answering(
     stopping = asyncio.Event()
     app = application(gateway, settings, admitting, stopping, more)
     credentials = settings.tls.for_grpc() if settings.tls else None
-    calls = server(gateway, admitting, credentials)
-    watch = ConnectionWatch(admitting.connections)
-    async with serving(settings.listen, app, stopping, settings.tls, watch.accepted) as http:
+    calls = server(gateway, admitting, credentials, most := most_connections())
+    async with serving(settings.listen, app, stopping, settings.tls, most) as http:
         grpc = await calls.start(settings.grpc)
-        watch.add("http", http)
-        watch.add("grpc", grpc)
-        watching = asyncio.create_task(watch.watch())
         try:
             yield [f"console on {http}", f"grpc on {grpc}"]
         finally:
-            watching.cancel()
             await calls.stop()
 
 
@@ -62,17 +71,14 @@ async def serving(
     app: ASGIApp,
     stopping: asyncio.Event,
     tls: ServerTls | None = None,
-    accepted: Callable[[], None] = lambda: None,
+    most: int = MOST_CONNECTIONS,
 ) -> AsyncIterator[str]:
-    """Serves HTTP on the address that it yields, and calls `accepted` for each connection.
-
-    Sets `stopping` at the end, so that streams end too.
-    """
+    """Serves HTTP on the address that it yields, and sets `stopping` at the end, so that streams end too."""
     context = tls.for_http() if tls else None
     async with http_server(
         address,
         app,
-        http=partial(Protocol, accepted=accepted),
+        http=partial(Protocol, most=most),
         # A caller could forge its address.
         proxy_headers=False,
         server_header=False,

@@ -6,7 +6,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from soliloquy.runtime import dead_letters
+from soliloquy.runtime import reading
 from soliloquy.runtime.events import (
     ConversationEvent,
     Event,
@@ -62,7 +62,7 @@ class DeadLetters:
         rows: list[DeadLetter] = []
         ordinals: defaultdict[str, set[int]] = defaultdict(set)
         if counts:
-            async for letter in dead_letters.letters(self._transport):
+            async for letter in reading.letters(self._transport):
                 row, ordinal = _row(letter.event)
                 rows.append(row)
                 if ordinal is not None:

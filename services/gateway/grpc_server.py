@@ -18,10 +18,9 @@ from grpc_health.v1 import health
 from soliloquy.runtime.grpc_server import GrpcServer
 from soliloquy.v1 import gateway_pb2
 from soliloquy_services.gateway.access.access import Access, Credentials, bearer, target_of
-from soliloquy_services.gateway.access.connections import peer_at
 from soliloquy_services.gateway.access.rate import REFUSAL_SECONDS
-from soliloquy_services.gateway.refusals import Code, Refusal
 from soliloquy_services.gateway.service import Gateway
+from soliloquy_services.gateway.validation import Code, Refusal
 from soliloquy_services.gateway.watching import Skipped
 
 SERVICE = gateway_pb2.DESCRIPTOR.services_by_name["RunService"]
@@ -34,6 +33,7 @@ MOST_PENDING = 10_000
 MOST_WAITING = 5_000
 # A client opens another connection for its next call.
 IDLE_MILLISECONDS = 300_000
+HANDSHAKE_MILLISECONDS = 10_000
 # How often a stream's caller is checked again.
 RECHECK_SECONDS = 5.0
 # Health probes have no token.
@@ -46,7 +46,9 @@ Context = grpc.aio.ServicerContext[Any, Any]
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 
 
-def server(gateway: Gateway, access: Access, credentials: grpc.ServerCredentials | None) -> GrpcServer:
+def server(
+    gateway: Gateway, access: Access, credentials: grpc.ServerCredentials | None, most_connections: int
+) -> GrpcServer:
     handlers = {method.name: _handler(gateway, method) for method in SERVICE.methods}
     return GrpcServer(
         SERVICE.full_name,
@@ -54,7 +56,8 @@ def server(gateway: Gateway, access: Access, credentials: grpc.ServerCredentials
         lambda: gateway.fault,
         most_bytes=MOST_REQUEST_BYTES,
         options=(
-            ("grpc.max_allowed_incoming_connections", access.connections.limits.grpc),
+            ("grpc.max_allowed_incoming_connections", most_connections),
+            ("grpc.server_handshake_timeout_ms", HANDSHAKE_MILLISECONDS),
             ("grpc.max_connection_idle_ms", IDLE_MILLISECONDS),
             ("grpc.max_concurrent_streams", MOST_STREAMS),
             ("grpc.server.max_pending_requests", MOST_PENDING),
@@ -205,18 +208,15 @@ def _status(error: Exception) -> tuple[grpc.StatusCode, str, tuple[tuple[str, st
 
 
 def _credentials(context: Context) -> Credentials:
-    address, port = _place(context.peer())
     metadata = dict(context.invocation_metadata() or ())
     names = list(context.auth_context().get("x509_common_name", ()))
     return Credentials(
-        address=address,
-        peer=peer_at("grpc", address, port),
+        address=_address(context.peer()),
         token=bearer(str(metadata.get("authorization", ""))),
         certificate=names[0].decode("utf-8", "replace") if names else "",
     )
 
 
-def _place(peer: str) -> tuple[str, int]:
+def _address(peer: str) -> str:
     """Parses "ipv4:127.0.0.1:50051" and "ipv6:%5B::1%5D:50051"."""
-    host, _, port = unquote(peer.partition(":")[2]).rpartition(":")
-    return host.strip("[]"), int(port)
+    return unquote(peer.partition(":")[2]).rpartition(":")[0].strip("[]")

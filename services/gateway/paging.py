@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from soliloquy_services.gateway.refusals import Code, Refusal
+from soliloquy_services.gateway.validation import Code, Refusal
 
 Row = TypeVar("Row")
 # A time and an id.

@@ -1,6 +1,7 @@
 """Keeps the state, the progress and the cost of all runs, as their events tell."""
 
 import time
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -13,9 +14,31 @@ from soliloquy.v1.conversation_pb2 import Ending
 from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged, RunProgress, RunStanding
 from soliloquy.v1.gateway_pb2 import DatasetState, ListRunsRequest, ListRunsResponse, RunStatus
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
-from soliloquy_services.gateway.names import default_name, name_of
-from soliloquy_services.gateway.pace import Pace
 from soliloquy_services.gateway.paging import page
+from soliloquy_services.gateway.validation import default_name, name_of
+
+# Long enough to smooth conversations that take a minute.
+WINDOW_SECONDS = 60
+
+
+class Pace:
+    """Measures how many events arrived per second lately."""
+
+    def __init__(self) -> None:
+        self._came: Counter[int] = Counter()
+
+    def add(self, at: float) -> None:
+        self._came[int(at)] += 1
+        if len(self._came) > 2 * WINDOW_SECONDS:
+            first = max(self._came) - WINDOW_SECONDS
+            self._came = Counter({second: number for second, number in self._came.items() if second >= first})
+
+    def rate(self, now: float, since: float) -> float:
+        """Returns events per second over the last minute, or since the start if that is later."""
+        first = int(now) - WINDOW_SECONDS
+        seconds = min(float(WINDOW_SECONDS), max(1.0, now - since))
+        return sum(number for second, number in self._came.items() if second > first) / seconds
+
 
 OVER = (RunState.RUN_STATE_CANCELLED, RunState.RUN_STATE_FINISHED, RunState.RUN_STATE_SHORT)
 

@@ -9,28 +9,24 @@ from google.protobuf.message import Message
 
 from soliloquy.recipes.check_report import located_faults
 from soliloquy.recipes.recipe import find
-from soliloquy.runtime import dead_letters
+from soliloquy.runtime import reading
 from soliloquy.runtime.events import run_key
-from soliloquy.runtime.instruments import gauge
+from soliloquy.runtime.metrics import gauge
 from soliloquy.runtime.transports.port import Transport, Unanswered
 from soliloquy.v1 import gateway_pb2 as api
 from soliloquy.v1.events_pb2 import ConversationCollected, RunCancelled, RunChanged, RunStanding
 from soliloquy.v1.runs_pb2 import RunState
 from soliloquy_services.gateway.answering import answered
-from soliloquy_services.gateway.conversations import read_conversation
-from soliloquy_services.gateway.datasets import DatasetLooks
+from soliloquy_services.gateway.datasets import DatasetLooks, read_conversation
 from soliloquy_services.gateway.dead_letters import MOST_REPLAYED, DeadLetters
-from soliloquy_services.gateway.foretelling import Foretelling
 from soliloquy_services.gateway.index import Index
-from soliloquy_services.gateway.pipeline import PipelineState
-from soliloquy_services.gateway.planning import Planning
-from soliloquy_services.gateway.refusals import Code, Refusal
-from soliloquy_services.gateway.run_metrics import RunMetrics
+from soliloquy_services.gateway.planning import Foretelling, Planning
 from soliloquy_services.gateway.runs import OVER, KnownRun, RunTable, state_name, turned
 from soliloquy_services.gateway.settings import GatewaySettings
 from soliloquy_services.gateway.steering import Steering
-from soliloquy_services.gateway.topics import TopicFollower
-from soliloquy_services.gateway.watching import LatestFeed, Skipped, TailFeed
+from soliloquy_services.gateway.topics import PipelineState, TopicFollower
+from soliloquy_services.gateway.validation import Code, Refusal
+from soliloquy_services.gateway.watching import LatestFeed, RunMetrics, Skipped, TailFeed
 
 WATCHERS = gauge("soliloquy_gateway_watchers")
 RUNS = gauge("soliloquy_gateway_runs")
@@ -181,8 +177,8 @@ class Gateway:
         """Tries letters again; a run that ended without them is resumed."""
         runs = self._letters.runs_of(letters)
         try:
-            await dead_letters.replay(self._transport, letters)
-        except dead_letters.NoSuchLetter as error:
+            await reading.replay(self._transport, letters)
+        except reading.NoSuchLetter as error:
             raise Refusal(Code.UNKNOWN, f"no dead letter has the id {error.event_id[:80]!r}: list them") from None
         await self._resume_after_replay([self._runs.by_id[run] for run in runs & self._runs.by_id.keys()])
 

@@ -16,10 +16,9 @@ from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
 from soliloquy_services.gateway.access.access import CALLER
 from soliloquy_services.gateway.index import Index
 from soliloquy_services.gateway.planning import BadRequest, Planning, Problems
-from soliloquy_services.gateway.refusals import Code, Refusal
 from soliloquy_services.gateway.runs import KnownRun, RunTable, state_name, turned
 from soliloquy_services.gateway.settings import GatewaySettings
-from soliloquy_services.gateway.validation import validated
+from soliloquy_services.gateway.validation import Code, Refusal, validated
 
 _EXECUTION_DIGITS = 8
 # Few problems wait for admission: a pause cannot stop those that are submitted.

@@ -1,6 +1,7 @@
-"""Reads the gateway's state from its topics, and follows them: runs, collected and running conversations."""
+"""Reads the gateway's state from its topics, follows them, and keeps the topics of the pipeline."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 
@@ -8,9 +9,11 @@ from google.protobuf.message import Message
 
 from soliloquy.runtime.events import END_OF_TIME
 from soliloquy.runtime.reading import messages
-from soliloquy.runtime.topics import TOPIC_OF
+from soliloquy.runtime.topics import TOPIC_OF, origin
 from soliloquy.runtime.transports.port import Delivery, Transport, Unanswered
 from soliloquy.v1.events_pb2 import ConversationCollected, RunCancelled, RunChanged, RunStanding
+from soliloquy.v1.gateway_pb2 import Pipeline, Stage
+from soliloquy_services.gateway.dead_letters import DeadLetters
 
 # Takes a message and when it was made.
 Receive = Callable[[Message, float], None]
@@ -64,3 +67,31 @@ class TopicFollower:
                 number += 1
                 if number % _MESSAGES_A_TURN == 0:
                     await asyncio.sleep(0)
+
+
+# How old a snapshot of the pipeline may be.
+FRESH_SECONDS = 1.0
+
+
+class PipelineState:
+    def __init__(self, transport: Transport, letters: DeadLetters) -> None:
+        self._transport = transport
+        self._letters = letters
+        self._lock = asyncio.Lock()
+        self._snapshot = Pipeline()
+
+    async def snapshot(self) -> Pipeline:
+        """Takes a snapshot at most once a second, however many callers ask; raises Unanswered."""
+        async with self._lock:
+            if time.time() - self._snapshot.at >= FRESH_SECONDS:
+                backlog = await self._transport.backlog()
+                await self._letters.refresh()
+                self._snapshot = Pipeline(
+                    stages=[
+                        Stage(service=one.group, topic=one.topic, events=one.events, oldest_seconds=one.oldest_seconds)
+                        for one in sorted(backlog, key=lambda one: (one.group, one.topic))
+                    ],
+                    dead_letters={origin(topic): number for topic, number in self._letters.counts.items()},
+                    at=time.time(),
+                )
+            return self._snapshot

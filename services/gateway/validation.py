@@ -1,13 +1,70 @@
-"""Validates a request for a run against the recipes and `limits.toml`."""
+"""Validates a request for a run against the recipes and `limits.toml`, and says how a refusal is told."""
 
 import re
+from collections.abc import Collection
+from enum import StrEnum
+from typing import Self
 
 from soliloquy.recipes.packages import known_recipes
-from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.files import table_beside
 from soliloquy.v1.gateway_pb2 import StartRunRequest
 from soliloquy.v1.runs_pb2 import RunRequest
-from soliloquy_services.gateway.names import LONGEST_NAME
-from soliloquy_services.gateway.refusals import Code, Refusal
+
+
+class Code(StrEnum):
+    """Why a request is refused, with the status over HTTP and the name of the one over gRPC."""
+
+    http_status: int
+    # A name, because grpc.StatusCode is slow to import.
+    grpc_status: str
+
+    def __new__(cls, code: str, http_status: int, grpc_status: str) -> Self:
+        member = str.__new__(cls, code)
+        member._value_ = code
+        member.http_status = http_status
+        member.grpc_status = grpc_status
+        return member
+
+    INVALID = "invalid", 400, "INVALID_ARGUMENT"
+    UNKNOWN = "unknown", 404, "NOT_FOUND"
+    EXISTS = "exists", 409, "ALREADY_EXISTS"
+    DENIED = "denied", 403, "PERMISSION_DENIED"
+    UNAUTHENTICATED = "unauthenticated", 401, "UNAUTHENTICATED"
+    TOO_LARGE = "too_large", 413, "RESOURCE_EXHAUSTED"
+    TOO_MANY = "too_many", 429, "RESOURCE_EXHAUSTED"
+    UNAVAILABLE = "unavailable", 503, "UNAVAILABLE"
+    # The run's state does not allow it.
+    NOT_NOW = "not_now", 409, "FAILED_PRECONDITION"
+
+
+class Refusal(Exception):
+    """One sentence for the caller: what is wrong, with the value, and what to do."""
+
+    def __init__(self, code: Code, message: str, *, retry_after: float = 0.0) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        # Seconds after which to try again; 0 where waiting does not help or the time is unknown.
+        self.retry_after = retry_after
+
+
+LONGEST_NAME = 80
+
+
+def name_of(request: RunRequest, taken: Collection[str]) -> str:
+    """Returns the requested name or else one made of the settings, with a number if another run has it."""
+    if request.name:
+        return request.name
+    name, number = default_name(request), 1
+    while (numbered := name if number == 1 else f"{name} ({number})") in taken:
+        number += 1
+    return numbered
+
+
+def default_name(request: RunRequest) -> str:
+    conversations = "conversation" if request.conversations == 1 else "conversations"
+    return f"{request.problems[:LONGEST_NAME]}, {request.conversations:,} {conversations}"
+
 
 RUN_LIMITS: dict[str, dict[str, int]] = table_beside(__file__, "limits.toml")
 REQUEST_ID = "[A-Za-z0-9_.:-]{1,128}"

@@ -11,13 +11,12 @@ from ray.exceptions import RayError
 from soliloquy.runtime.traces.opening import TraceSettings, recorded_traces
 from soliloquy.v1.model_pb2 import Adapter
 from soliloquy_services.model import openai
-from soliloquy_services.model.adapter_catalog import AdapterCatalog, ReplicaStatus
+from soliloquy_services.model.adapter_catalog import AdapterCatalog, CatalogUnavailable, ReplicaStatus, SharedAdapters
 from soliloquy_services.model.backend import ModelBackend
 from soliloquy_services.model.engines.engine import EngineFailed
 from soliloquy_services.model.handler import ModelHandler
 from soliloquy_services.model.servicer import ModelServicer
 from soliloquy_services.model.settings import ServingSettings
-from soliloquy_services.model.shared_adapters import CatalogUnavailable, SharedAdapters
 from soliloquy_services.model.shared_metrics import replica_environment
 
 _NAME = "model"

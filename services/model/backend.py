@@ -7,7 +7,7 @@ from typing import Protocol
 from soliloquy.runtime.model import Model
 from soliloquy.v1.model_pb2 import Adapter, Completion, Delta, GenerateRequest, ModelInfo
 from soliloquy_services.model.engines.engine import EngineFailed, InvalidRequest, UnknownAdapter
-from soliloquy_services.model.engines.stopping import Stops
+from soliloquy_services.model.engines.grammar import Stops
 
 
 class ModelBackend(Protocol):

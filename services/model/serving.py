@@ -6,19 +6,59 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from io import StringIO
 from typing import Any
 
-from soliloquy.runtime.extras import check_installed
+from soliloquy.runtime.extensions import check_installed
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.listening import listening
+from soliloquy.runtime.http_server import CannotListen, listening
 from soliloquy.runtime.model.model_service_client import SESSION_HEADER
 from soliloquy_services.model.backend import ModelBackend
-from soliloquy_services.model.ports import claimed_ports
 from soliloquy_services.model.settings import ServingSettings
 from soliloquy_services.model.shared_metrics import shared_metrics_folder
+
+# Above the ports of Ray's workers, and below those that systems give to clients.
+_BLOCKS = range(20_000, 30_000, 500)
+# The first port of a block is held as long as its service runs. A variable for each of the others.
+_SINGLE = {
+    "RAY_SERVE_HAPROXY_METRICS_PORT": 1,
+    "RAY_SERVE_HAPROXY_STATS_PORT": 2,
+    "RAY_SERVE_FALLBACK_PROXY_HTTP_PORT": 3,
+    "RAY_SERVE_FALLBACK_PROXY_GRPC_PORT": 4,
+}
+# One of each kind for a replica.
+_RANGES = {
+    "RAY_SERVE_DIRECT_INGRESS_MIN_HTTP_PORT": 10,
+    "RAY_SERVE_DIRECT_INGRESS_MAX_HTTP_PORT": 249,
+    "RAY_SERVE_DIRECT_INGRESS_MIN_GRPC_PORT": 250,
+    "RAY_SERVE_DIRECT_INGRESS_MAX_GRPC_PORT": 499,
+}
+
+
+@contextmanager
+def claimed_ports() -> Iterator[Mapping[str, str]]:
+    """Yields Ray's variables for a block of ports that no other model service of this host has."""
+    with ExitStack() as claim:
+        first = _claim(claim)
+        yield {name: str(first + place) for name, place in (_SINGLE | _RANGES).items()}
+
+
+def _claim(claim: ExitStack) -> int:
+    for first in _BLOCKS:
+        try:
+            for place in _SINGLE.values():
+                with listening(f"0.0.0.0:{first + place}"):
+                    pass
+            claim.enter_context(listening(f"127.0.0.1:{first}"))
+        except CannotListen:
+            continue
+        return first
+    ports = f"{_BLOCKS.start:,}, {_BLOCKS.start + _BLOCKS.step:,}, .. {_BLOCKS[-1]:,}"
+    raise Failure(f"all of the ports {ports} are taken: end another model service of this machine")
+
 
 _log = logging.getLogger(__name__)
 

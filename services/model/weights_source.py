@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from soliloquy.dataset.storage import Storage, StoredFile
-from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.regular_file import read_json
+from soliloquy.runtime.files import atomic_file, read_json
 from soliloquy.runtime.weights import base_digest, flaw_of_base
 
 # Engines read these files; repositories of models also hold the same weights in other forms.

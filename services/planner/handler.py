@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from functools import partial
 
-from soliloquy.problems.solving.agreed_steps import agreed_steps, is_bare
 from soliloquy.problems.solving.independent_programs import dispute, weigh
-from soliloquy.problems.solving.worked_steps import worked_steps
+from soliloquy.problems.solving.worked_steps import agreed_steps, is_bare, worked_steps
 from soliloquy.recipes.outcomes import finish
 from soliloquy.recipes.recipe import Recipe, find
 from soliloquy.runtime.ask import Ask, Prompt

@@ -22,8 +22,8 @@ from soliloquy.recipes.packages import UnknownRecipe
 from soliloquy.recipes.reader import ROLE, with_all_claims
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.files import read_regular_text
 from soliloquy.runtime.model import Model
-from soliloquy.runtime.regular_file import read_regular_text
 from soliloquy.v1.conversation_pb2 import Conversation
 
 FAULTY = 1

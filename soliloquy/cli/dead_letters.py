@@ -13,7 +13,7 @@ from soliloquy.cli.command import Group
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.terminal import echo
 from soliloquy.runs.installation import LOG
-from soliloquy.runtime import dead_letters
+from soliloquy.runtime import reading
 from soliloquy.runtime.events import Undecodable, message_of
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.topics import origin
@@ -39,7 +39,7 @@ def list_letters(words: tuple[str, ...], kafka: KafkaSettings | None) -> None:
     """List the dead letters."""
 
     async def read(transport: Transport) -> list[Delivery]:
-        return [letter async for letter in dead_letters.letters(transport)]
+        return [letter async for letter in reading.letters(transport)]
 
     place, rest = _place_and_ids(words, kafka)
     if rest:
@@ -63,7 +63,7 @@ def show_letter(words: tuple[str, ...], kafka: KafkaSettings | None) -> None:
     place, ids = _place_and_ids(words, kafka)
     if len(ids) != 1:
         raise click.UsageError("dlq show requires one ID: dlq list shows them")
-    event = _at(place, lambda transport: dead_letters.letter(transport, ids[0])).event
+    event = _at(place, lambda transport: reading.letter(transport, ids[0])).event
     for name in ("id", "topic", "key", "source", "attempt", "error"):
         echo(f"{name}: {getattr(event, name)}")
     try:
@@ -78,7 +78,7 @@ def show_letter(words: tuple[str, ...], kafka: KafkaSettings | None) -> None:
 def replay_letters(words: tuple[str, ...], kafka: KafkaSettings | None) -> None:
     """Replay dead letters to the topics they came from: those named, or all of them."""
     place, ids = _place_and_ids(words, kafka)
-    replayed = _at(place, lambda transport: dead_letters.replay(transport, ids))
+    replayed = _at(place, lambda transport: reading.replay(transport, ids))
     after = "the services continue with them" if kafka else f"run the command of {place} again to continue"
     echo(f"{replayed} put back; {after}")
 

@@ -14,7 +14,7 @@ from soliloquy.cli.command import option
 from soliloquy.cli.parameters import BROKERS
 from soliloquy.cli.service_options import Command, gathered
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.regular_file import read_regular_text
+from soliloquy.runtime.files import read_regular_text
 from soliloquy.runtime.transports.kafka import KafkaSettings
 
 _PREFIX = "SOLILOQUY_KAFKA_"

@@ -17,7 +17,7 @@ from soliloquy.cli.progress import bar
 from soliloquy.cli.service_options import gathered
 from soliloquy.cli.signals import end_when_asked
 from soliloquy.recipes.packages import folder, has_part, known_recipes
-from soliloquy.runtime.extras import check_installed
+from soliloquy.runtime.extensions import check_installed
 from soliloquy.runtime.failure import Failure
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import click
 
 from soliloquy.cli.command import Group
 from soliloquy.cli.terminal import echo
-from soliloquy.runtime.extras import missing_extra
+from soliloquy.runtime.extensions import missing_extra
 from soliloquy.runtime.failure import Failure, first_error
 
 

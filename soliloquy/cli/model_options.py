@@ -12,7 +12,7 @@ from soliloquy.cli.parameters import ADDRESS, Choice
 from soliloquy.cli.run_file import is_given
 from soliloquy.cli.service_options import LATENCY, NOISE, Command, gathered
 from soliloquy.runs.model import ModelSettings, chosen_models
-from soliloquy.runtime.foreign import refuse_foreign
+from soliloquy.runtime.files import refuse_foreign
 from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.model.settings_file import checked_endpoint, shipped_models
 

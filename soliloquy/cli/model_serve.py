@@ -18,10 +18,9 @@ from soliloquy.cli.options import EXISTING_FILE, RESOLVED_FOLDER, WORKERS
 from soliloquy.cli.parameters import ADDRESS, Choice, real, whole
 from soliloquy.cli.service_options import GRACE, LATENCY, NOISE
 from soliloquy.runs.model import ModelSettings, scripted_model
-from soliloquy.runtime.extensions import Extensions
-from soliloquy.runtime.extras import check_installed
+from soliloquy.runtime.extensions import Extensions, check_installed
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.listening import listening
+from soliloquy.runtime.http_server import listening
 from soliloquy.runtime.traces.opening import TraceSettings, recorded_traces
 from soliloquy.runtime.validated_file import read_model
 from soliloquy.v1.model_pb2 import Adapter

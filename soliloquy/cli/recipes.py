@@ -18,7 +18,7 @@ from soliloquy.recipes.prompts import BrokenPrompt, own_files
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.extensions import is_ours
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.foreign import refuse_foreign
+from soliloquy.runtime.files import refuse_foreign
 from soliloquy.runtime.retry import Refused
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")

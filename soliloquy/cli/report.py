@@ -8,7 +8,7 @@ from soliloquy.cli.terminal import echo
 from soliloquy.dataset.card import CARD, card
 from soliloquy.dataset.reading import Dataset
 from soliloquy.dataset.report.writing import REPORT, is_report, write_report
-from soliloquy.problems.bank.catalogue import catalogue
+from soliloquy.problems.bank.bank import catalogue
 
 
 class _Page(NewFile):

@@ -27,7 +27,7 @@ from soliloquy.runtime.model.settings_file import shipped_models
 from soliloquy.runtime.transports.kafka import KafkaSettings
 
 if TYPE_CHECKING:
-    from soliloquy_training.continuous.policy import EvaluationPolicy
+    from soliloquy_training.continuous.folder import EvaluationPolicy
 
 # Cases to evaluate at once.
 _IN_FLIGHT = 16
@@ -66,8 +66,7 @@ def retrain(
     if cache is None and Storage(registry).folder is None:
         raise click.UsageError(f"--registry {registry} requires --cache, a folder that all replicas can read")
     from soliloquy_training.adapters.registry import Registry
-    from soliloquy_training.continuous.folder import RetrainingFolder
-    from soliloquy_training.continuous.policy import SHIPPED, read_policy
+    from soliloquy_training.continuous.folder import SHIPPED, RetrainingFolder, read_policy
     from soliloquy_training.continuous.retraining import Retraining, Served
     from soliloquy_training.continuous.sources import DatasetSource, Source, TopicSource
     from soliloquy_training.settings import read_settings

@@ -23,7 +23,7 @@ from soliloquy.recipes.packages import DEFAULT
 from soliloquy.recipes.prompts import changed_texts
 from soliloquy.runs.progress import RunCounts
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.regular_file import read_regular_text
+from soliloquy.runtime.files import read_regular_text
 from soliloquy.v1.gateway_pb2 import RunStatus
 from soliloquy.v1.runs_pb2 import RunState
 

@@ -25,7 +25,7 @@ from soliloquy.runtime.values import lane_name, plain, shown, status_name
 from soliloquy.v1.sandbox_pb2 import STATUS_OK, Execution, Job, Limits
 
 if TYPE_CHECKING:
-    from soliloquy_services.executor.settings import SandboxSettings
+    from soliloquy_services.executor.policy import SandboxSettings
 
 JOB_FAILED = 1
 # Time to reach a service and to wait for a free sandbox.
@@ -139,8 +139,8 @@ async def _submit(job: Job, address: str) -> Execution:
 
 def run_here(jobs: Sequence[Job]) -> list[Execution]:
     """Runs jobs in sandboxes of this machine; raises Failure if it has none."""
+    from soliloquy_services.executor.policy import SandboxSettings
     from soliloquy_services.executor.pool import SandboxPool
-    from soliloquy_services.executor.settings import SandboxSettings
 
     async def run_all() -> list[Execution]:
         settings = SandboxSettings(sandboxes=min(len(jobs), 2), spares=0, max_waiting=len(jobs))
@@ -152,8 +152,7 @@ def run_here(jobs: Sequence[Job]) -> list[Execution]:
 
 async def _boot_each_kind() -> None:
     from soliloquy_services.executor.launcher import open_launcher
-    from soliloquy_services.executor.policy import KINDS
-    from soliloquy_services.executor.settings import SandboxSettings
+    from soliloquy_services.executor.policy import KINDS, SandboxSettings
 
     site = await open_launcher(SandboxSettings())
     try:

@@ -15,7 +15,7 @@ from soliloquy.cli.parameters import DURATION, SIZE, Choice, whole
 from soliloquy.dataset.layout import ShardLimits
 from soliloquy.recipes.prompts import BrokenPrompt, changed_texts
 from soliloquy.recipes.recipe import checked_prompts, load_judges
-from soliloquy.runtime.foreign import refuse_foreign
+from soliloquy.runtime.files import refuse_foreign
 from soliloquy.standin.faults import LEVELS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -120,7 +120,7 @@ def collector_options(command: Command) -> Callable[..., Any]:
 
 def sandbox_options(command: Command) -> Callable[..., Any]:
     """Hands the command `sandbox`, the settings of the executor."""
-    from soliloquy_services.executor.settings import SandboxSettings
+    from soliloquy_services.executor.policy import SandboxSettings
 
     usual = SandboxSettings()
     jobs_text = "Warm sandboxes of each lane: the jobs that run at once."

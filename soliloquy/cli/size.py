@@ -9,7 +9,7 @@ from soliloquy.cli.command import Command, setting
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.parameters import Choice
 from soliloquy.cli.terminal import echo
-from soliloquy.runs.sizing import CONVERSATION, GPUS, KAFKA_DAYS, PARTS, OnGpu, Sizing
+from soliloquy.runs.dry_run import CONVERSATION, GPUS, KAFKA_DAYS, PARTS, OnGpu, Sizing
 
 
 def _billions(value: str) -> float:

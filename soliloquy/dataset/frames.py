@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from soliloquy.runtime.regular_file import require_regular
+from soliloquy.runtime.files import require_regular
 
 # The payload's length, and a checksum of length and payload.
 _HEAD = struct.Struct("<II")

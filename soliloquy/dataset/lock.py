@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from soliloquy.dataset.storage import Storage, StorageUnavailable
-from soliloquy.runtime.atomic_file import atomic_file
+from soliloquy.runtime.files import atomic_file
 
 LOCK = "lock.json"
 

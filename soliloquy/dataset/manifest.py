@@ -12,7 +12,7 @@ from soliloquy.dataset.layout import KINDS, PROMPTS
 from soliloquy.dataset.storage import Storage, StorageUnavailable
 from soliloquy.recipes.labels import labels_of
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.regular_file import parsed_json
+from soliloquy.runtime.files import parsed_json
 from soliloquy.v1 import conversation_pb2, dataset_pb2, runs_pb2, sandbox_pb2
 
 MANIFEST = "manifest.json"

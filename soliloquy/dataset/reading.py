@@ -34,8 +34,8 @@ from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.timings import without_timings
 from soliloquy.recipes.packages import DEFAULT
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.files import NotRegular, read_json
 from soliloquy.runtime.parquet import BoundedParquetFile, TooLarge
-from soliloquy.runtime.regular_file import NotRegular, read_json
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
 

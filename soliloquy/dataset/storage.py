@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, BinaryIO, TypeVar
 from fsspec.core import url_to_fs
 from fsspec.implementations.local import LocalFileSystem
 
-from soliloquy.runtime.extras import installation
+from soliloquy.runtime.extensions import installation
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.regular_file import NotRegular, require_regular
+from soliloquy.runtime.files import NotRegular, require_regular
 
 if TYPE_CHECKING:
     from pyarrow import NativeFile, fs

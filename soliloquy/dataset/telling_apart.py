@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from soliloquy.dataset.manner import SPEAKERS, Talk
-from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.files import table_beside
 from soliloquy.texts.utterances import uptake, words
 
 Array = npt.NDArray[np.float64]

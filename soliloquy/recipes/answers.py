@@ -7,10 +7,9 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from soliloquy.recipes.speech import cleaned, has_alternatives, is_about_the_message, is_only_a_name, second_speaker
-from soliloquy.runtime.answers import Answer, Fields, Unreadable, partial_field
-from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.answers import Answer, Fields, Refusal, Unreadable, is_refusal, partial_field
 from soliloquy.runtime.code import names, unfenced
-from soliloquy.runtime.refusals import Refusal, is_refusal
+from soliloquy.runtime.files import table_beside
 
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 

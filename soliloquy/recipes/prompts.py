@@ -5,7 +5,7 @@ from pathlib import Path, PurePath
 
 from soliloquy.recipes.packages import folder
 from soliloquy.runtime.failure import Failure, Refused, did_you_mean
-from soliloquy.runtime.regular_file import read_regular_text
+from soliloquy.runtime.files import read_regular_text
 
 # Every event of a run carries them.
 MOST_BYTES = 32 * 1024

@@ -4,11 +4,10 @@ Programs often compare nothing, so that their verdict lies in their numbers.
 """
 
 import re
-from collections.abc import Iterable, Iterator
 
 from soliloquy.recipes.codegen import has_run
 from soliloquy.recipes.verdicts import is_of_student
-from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.files import table_beside
 from soliloquy.runtime.values import plain
 from soliloquy.truth.calculations import results_in
 from soliloquy.truth.markup import without_markup
@@ -27,7 +26,8 @@ _CLAUSE_END = re.compile(r"[,.!?]\s")
 # A value that is only printed, as in conversations of others.
 _PRINTED = re.compile(r"^(\w+) = (.+)$", re.MULTILINE)
 # A complex number without an imaginary part, as Python writes it.
-_REAL = re.compile(r"\(?([-+.\de]+)[-+]0j\)?")
+_REAL = re.compile(r"^\(?([-+.\de]+)[-+]0j\)?$")
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?")
 # How far a rounded number may be from its value, relative to it, and how far binary fractions are off.
 _ROUGH, _NOISE = 0.05, 1e-9
 # How far the results of a program and of a student may differ who rounds on the way.
@@ -39,8 +39,9 @@ def found_right(turn: Turn) -> bool | None:
     own, others = _values(turn, of_student=True), _values(turn, of_student=False)
     if own and others:
         return all(any(_is_near(value, one) for one in others) for value in own)
-    values = own or others
-    return True if values and _states_all(turn.student.text, values) else None
+    stated, values = numbers_in_digits(turn.student.text), own or others
+    is_stated = all(any(_is_rounded(value, one) for one in stated) for value in values)
+    return True if values and is_stated else None
 
 
 def confirms(turn: Turn) -> bool:
@@ -48,7 +49,8 @@ def confirms(turn: Turn) -> bool:
     values = _values(turn, of_student=False) or _values(turn, of_student=True)
     if not values:
         return False
-    if _states(turn.tutor.text, values[-1]) or _calculates(turn.student.text, values[-1]):
+    worked_out = results_in(turn.student.text)
+    if _states(turn.tutor.text, values[-1]) or any(_is_near(values[-1], one) for one in worked_out):
         return True
     # A program works in metres where a student says centimetres.
     in_base = [one.unit.in_base(one.value) for one in quantities_in(turn.student.text) if one.unit]
@@ -78,8 +80,7 @@ def corrects(turn: Turn) -> bool:
 
 def compares_own_number(turn: Turn) -> bool:
     """Whether the number that a program calls the student's is its own, which the student did not state."""
-    values = _values(turn, of_student=True)
-    stated = [*numbers_in_digits(turn.student.text)]
+    values, stated = _values(turn, of_student=True), numbers_in_digits(turn.student.text)
     return bool(values) and not any(_is_rounded(value, one) for value in values for one in stated)
 
 
@@ -99,7 +100,7 @@ def denied_value(turn: Turn) -> str:
 
 def misreported_value(turn: Turn) -> str:
     """Returns a number that the tutor reports as the correct result, if no value of the program is near; else empty."""
-    values = [*_own_values(turn)]
+    values = _printed_values(turn)
     text = without_markup(turn.tutor.text)
     for one in quantities_in(text) if values else ():
         before = _CLAUSE_END.split(_GAP.sub(" ", text[max(0, one.start - _REPORT) : one.start]))[-1]
@@ -111,46 +112,30 @@ def misreported_value(turn: Turn) -> str:
     return ""
 
 
-def _own_values(turn: Turn) -> Iterator[float]:
-    """Yields the numbers that a program came to and does not call the student's."""
+def _printed_values(turn: Turn) -> list[float]:
+    """Returns the numbers that a program came to, or printed, and does not call the student's."""
     if not has_run(turn.calculation):
-        return
+        return []
     execution = turn.calculation.attempts[-1].execution
     named = [(one.name, str(plain(one.value))) for one in execution.values] or _PRINTED.findall(execution.stdout)
-    for name, written in named:
-        real = _REAL.fullmatch(written)
-        try:
-            value = float(real[1] if real else written)
-        except ValueError:
-            continue
-        if not is_of_student(name):
-            yield value
+    numbers = [(name, _REAL.sub(r"\1", written)) for name, written in named if not is_of_student(name)]
+    return [float(written) for _, written in numbers if _NUMBER.fullmatch(written)]
 
 
 def _values(turn: Turn, *, of_student: bool) -> list[float]:
     """Returns the numbers that a program calls the student's, or all others; none if it came to more than verdicts."""
-    if not has_run(turn.calculation):
+    found = turn.calculation.attempts[-1].execution.values if has_run(turn.calculation) else ()
+    kinds = {one.value.WhichOneof("kind") for one in found}
+    if not kinds <= {"real", "integer", "boolean"}:
         return []
-    found = turn.calculation.attempts[-1].execution.values
-    if any(named.value.WhichOneof("kind") not in ("real", "integer", "boolean") for named in found):
-        return []
-    numbers = (named for named in found if named.value.WhichOneof("kind") != "boolean")
-    return [float(plain(named.value)) for named in numbers if is_of_student(named.name) == of_student]
-
-
-def _states_all(text: str, values: Iterable[float]) -> bool:
-    stated = [*numbers_in_digits(text)]
-    return all(any(_is_rounded(value, one) for one in stated) for value in values)
+    numbers = [one for one in found if one.value.WhichOneof("kind") != "boolean"]
+    return [float(plain(one.value)) for one in numbers if is_of_student(one.name) == of_student]
 
 
 def _states(text: str, value: float) -> bool:
     text = without_markup(text)
     denied = {one.start for one in denied_numbers(text)}
     return any(_is_rounded(value, one) for one in numbers_in_digits(text) if one.start not in denied)
-
-
-def _calculates(text: str, value: float) -> bool:
-    return any(_is_near(value, one) for one in results_in(text))
 
 
 def _is_rounded(value: float, stated: Value) -> bool:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.files import table_beside
 from soliloquy.truth.patterns import lazy_pattern
 
 _DATA = table_beside(__file__, "speech.toml")

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.files import table_beside
 from soliloquy.v1.sandbox_pb2 import Execution, Status, Value
 
 _WORDS = table_beside(__file__, "verdicts.toml")

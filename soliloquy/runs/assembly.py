@@ -24,8 +24,8 @@ from soliloquy.v1.events_pb2 import ConversationFinished, ProblemSubmitted, RunC
 if TYPE_CHECKING:
     from soliloquy_services.collector.live_datasets import LiveDatasets
     from soliloquy_services.executor.handler import JobExecutor
+    from soliloquy_services.executor.policy import SandboxSettings
     from soliloquy_services.executor.pool import SandboxPool
-    from soliloquy_services.executor.settings import SandboxSettings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,8 +43,8 @@ async def assembled(assignment: Assignment) -> AsyncIterator[Assembly]:
     """Builds the services, and keeps what they need open while the context is entered."""
     from soliloquy_services.collector.live_datasets import LiveDatasets
     from soliloquy_services.collector.settings import LiveSettings
+    from soliloquy_services.executor.policy import SandboxSettings
     from soliloquy_services.executor.pool import SandboxPool
-    from soliloquy_services.executor.settings import SandboxSettings
 
     model = assignment.model
     # Services on a Kafka may run anywhere: each of their processes learns for itself.
@@ -96,8 +96,8 @@ def declared() -> list[Service]:
     """Every service with its handlers and topics, without anything that it would need to work."""
     from soliloquy_services.collector.live_datasets import LiveDatasets
     from soliloquy_services.collector.settings import LiveSettings
+    from soliloquy_services.executor.policy import SandboxSettings
     from soliloquy_services.executor.pool import SandboxPool
-    from soliloquy_services.executor.settings import SandboxSettings
 
     sandbox = SandboxSettings()
     model = scripted_model(ModelSettings())
@@ -159,7 +159,7 @@ def conversation_handlers(model: Model, sandbox: "JobExecutor") -> Mapping[type[
     import soliloquy_services.planner.app
     import soliloquy_services.student.app
     import soliloquy_services.tutor.app
-    from soliloquy_services.executor.settings import SandboxSettings
+    from soliloquy_services.executor.policy import SandboxSettings
 
     made = (
         soliloquy_services.planner.app.service(model),

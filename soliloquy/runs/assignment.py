@@ -15,7 +15,7 @@ from soliloquy.runtime.transports.kafka import KafkaSettings
 
 if TYPE_CHECKING:
     from soliloquy_services.collector.settings import LiveSettings
-    from soliloquy_services.executor.settings import SandboxSettings
+    from soliloquy_services.executor.policy import SandboxSettings
     from soliloquy_services.gateway.settings import GatewaySettings
 
 # The services that handle events. The gateway handles none: it follows topics.
@@ -79,7 +79,7 @@ class Assignment:
 @cache
 def _json() -> TypeAdapter[Assignment]:
     from soliloquy_services.collector.settings import LiveSettings
-    from soliloquy_services.executor.settings import SandboxSettings
+    from soliloquy_services.executor.policy import SandboxSettings
     from soliloquy_services.gateway.settings import GatewaySettings
 
     adapter = TypeAdapter(Assignment)

@@ -15,12 +15,10 @@ from soliloquy.dataset.manifest import MANIFEST, UnreadableManifest, read_manife
 from soliloquy.dataset.storage import Storage, StorageUnavailable
 from soliloquy.recipes.prompts import own_texts
 from soliloquy.runs.plan import Plan, difference
-from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.foreign import refuse_foreign
+from soliloquy.runtime.files import atomic_file, read_json, refuse_foreign
 from soliloquy.runtime.model.agreements import FILE
 from soliloquy.runtime.model.spending import SPENDING_FILE
-from soliloquy.runtime.regular_file import read_json
 
 # A file of unfinished runs in the first format.
 _FIRST_FORMAT = "journal.jsonl"

@@ -116,7 +116,7 @@ def _generated(
     if folder.is_extended and not folder.journal.exists():
         # They load Arrow, which the run itself does without.
         from soliloquy.dataset.reading import Dataset
-        from soliloquy_services.collector.restoring import restore_journal
+        from soliloquy_services.collector.dataset import restore_journal
 
         restore_journal(Dataset(str(folder.place)), folder.journal)
     spent: Sequence[Mapping[str, Any]] = ()

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from soliloquy.recipes.recipe import find
 from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.progress import overdue
-from soliloquy.runtime import dead_letters
-from soliloquy.runtime.atomic_file import atomic_file
+from soliloquy.runtime import reading
 from soliloquy.runtime.events import (
     ConversationEvent,
     RunEvent,
@@ -24,6 +23,7 @@ from soliloquy.runtime.events import (
     run_key,
     run_of,
 )
+from soliloquy.runtime.files import atomic_file
 from soliloquy.runtime.model.status import EndpointStatus
 from soliloquy.runtime.reading import messages, open_ordinals
 from soliloquy.runtime.topics import TOPIC_OF
@@ -162,7 +162,7 @@ class KafkaBackend:
         """Returns the problems of the run that ended among the dead letters; undecodable letters belong to no run."""
         found: set[int | None] = set()
         if await self._transport.dead_letters():
-            async for _, message in messages(dead_letters.letters(self._transport)):
+            async for _, message in messages(reading.letters(self._transport)):
                 assert isinstance(message, ConversationEvent | RunEvent)
                 if run_key(run_of(message)) == run_key(run):
                     found.add(ordinal_of(message))

@@ -117,7 +117,7 @@ class LocalBackend:
 
 def _worker_specs(plan: Plan, log: Path, spending: Path, traces: TraceSettings) -> Sequence[ProcessSpec]:
     """Each worker serves the five services of the loop, and the planner if problems are prepared."""
-    from soliloquy_services.executor.settings import SandboxSettings
+    from soliloquy_services.executor.policy import SandboxSettings
 
     at_once = min(plan.conversations, plan.in_flight)
     sandboxes = min(os.cpu_count() or 1, math.ceil(at_once / CONVERSATIONS_A_SANDBOX))

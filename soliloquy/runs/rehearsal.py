@@ -75,8 +75,8 @@ async def rehearsed(plan: Plan, source: ProblemSource, sandbox: "JobExecutor", p
 @asynccontextmanager
 async def own_sandboxes() -> AsyncIterator["JobExecutor"]:
     """Runs the programs of a rehearsal in sandboxes of this process."""
+    from soliloquy_services.executor.policy import SandboxSettings
     from soliloquy_services.executor.pool import SandboxPool
-    from soliloquy_services.executor.settings import SandboxSettings
 
     pool = SandboxPool(SandboxSettings(spares=0))
     try:

@@ -93,8 +93,8 @@ class Worker:
 
     async def _serve_jobs(self, sandboxes: "SandboxPool", address: str) -> None:
         # It loads gRPC.
+        from soliloquy_services.executor.policy import SandboxSettings
         from soliloquy_services.executor.server import SandboxServer
-        from soliloquy_services.executor.settings import SandboxSettings
 
         server = SandboxServer(sandboxes, self._assignment.sandbox or SandboxSettings(), self._assignment.tls)
         self.addresses.append(f"grpc on {await server.start(address)}")

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Self
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic_core import from_json, to_json
 
-from soliloquy.runtime.escapes import kept_backslashes, kept_latex
-from soliloquy.runtime.tolerant_json import Truncated, objects_in
+from soliloquy.runtime.files import table_beside
+from soliloquy.runtime.tolerant_json import Truncated, kept_backslashes, kept_latex, objects_in
 
 MAX_ANSWER_CHARACTERS = 64_000
 # The closing quote is missing while the model still writes the string.
@@ -236,3 +236,22 @@ def _first_problem(error: ValidationError) -> str:
     problem = error.errors(include_url=False)[0]
     field = " > ".join(str(part) for part in problem["loc"]) or "the answer"
     return f"{field}: {problem['msg']}"
+
+
+_PATTERNS = table_beside(__file__, "refusals.toml")["refusals"]
+_REFUSAL = re.compile("|".join(_PATTERNS), re.IGNORECASE)
+# A longer text is no refusal, whatever words it has.
+_MAX_CHARACTERS = 600
+# How much of it a message repeats.
+_MAX_EXCERPT = 120
+
+
+class Refusal(Unreadable):
+    """The model declines to answer."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__(f"the model refuses: {' '.join(words.split())[:_MAX_EXCERPT]!r}")
+
+
+def is_refusal(text: str) -> bool:
+    return len(text) <= _MAX_CHARACTERS and _REFUSAL.search(text.replace("’", "'")) is not None

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from soliloquy.runtime.files import require_regular
 from soliloquy.runtime.parquet import TooLarge
-from soliloquy.runtime.regular_file import require_regular
 
 _MOST_BYTES = 256 * 1024**2
 # Fields of the flatbuffers' tables Message and RecordBatch.

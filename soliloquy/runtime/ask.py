@@ -5,11 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
-from soliloquy.runtime.answers import Answer, PartlyUsable, Unreadable
+from soliloquy.runtime.answers import Answer, PartlyUsable, Refusal, Unreadable
 from soliloquy.runtime.model import Model, ModelRefused
 from soliloquy.runtime.model.metrics import ANSWERS
 from soliloquy.runtime.model_answer import OUTCOMES, CutOff, Empty, Filtered, read_words, words_of
-from soliloquy.runtime.refusals import Refusal
 from soliloquy.runtime.seeds import digest, seed
 from soliloquy.runtime.traces import spans
 from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, ParseOutcome, Problem

@@ -7,7 +7,7 @@ import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from soliloquy.runtime.listening import listening
+from soliloquy.runtime.http_server import listening
 
 _LOOK_SECONDS = 0.1
 _LAST_WORDS_SECONDS = 0.5

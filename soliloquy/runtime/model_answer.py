@@ -4,8 +4,7 @@ import json
 import re
 from typing import NamedTuple, TypeVar
 
-from soliloquy.runtime.answers import Answer, Unreadable
-from soliloquy.runtime.refusals import Refusal, is_refusal
+from soliloquy.runtime.answers import Answer, Refusal, Unreadable, is_refusal
 from soliloquy.runtime.thoughts import parts_of
 from soliloquy.v1.conversation_pb2 import ParseOutcome
 from soliloquy.v1.model_pb2 import Completion, Finish

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.regular_file import require_regular
+from soliloquy.runtime.files import require_regular
 
 if TYPE_CHECKING:
     import grpc

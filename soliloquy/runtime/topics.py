@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from google.protobuf.message import Message
 
-from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.files import table_beside
 from soliloquy.v1 import events_pb2
 
 RETRY = ".retry"

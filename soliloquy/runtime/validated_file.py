@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from soliloquy.runtime.failure import Failure, one_line
-from soliloquy.runtime.regular_file import read_regular_text
+from soliloquy.runtime.files import read_regular_text
 
 Model = TypeVar("Model", bound=BaseModel)
 

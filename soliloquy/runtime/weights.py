@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.regular_file import read_json, read_regular, read_regular_text, require_regular
+from soliloquy.runtime.files import read_json, read_regular, read_regular_text, require_regular
 
 CARD = "README.md"
 ADAPTER_WEIGHTS, ADAPTER_CONFIG = "adapter_model.safetensors", "adapter_config.json"

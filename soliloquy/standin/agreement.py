@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.files import table_beside
 from soliloquy.texts.plurals import IRREGULAR_PLURALS
 
 _TABLE: Mapping[str, Any] = table_beside(__file__, "agreement.toml")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.files import table_beside
 
 # In a table of faults, a message that is only longer than the stand-in's own.
 _LONGER = "over_limit"

@@ -7,7 +7,7 @@ from soliloquy.problems.solving import independent_programs
 from soliloquy.recipes.packages import known_recipes
 from soliloquy.recipes.recipe import find
 from soliloquy.recipes.scene import Speaker, Spoil
-from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.files import table_beside
 from soliloquy.standin import programs, reader
 from soliloquy.standin.mathdial import noise as mathdial_noise
 from soliloquy.standin.mathdial import planner as mathdial_planner

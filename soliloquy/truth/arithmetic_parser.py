@@ -2,8 +2,9 @@
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 from soliloquy.truth.arithmetic_policy import MOST_BRACKETS
 from soliloquy.truth.expressions import Unworkable, calculation
@@ -29,8 +30,7 @@ _OPERANDS = frozenset(["number", "open", "fraction", "function"])
 _LEAF, _UNIT = re.compile(r"\bn\d+\b"), re.compile(r" @ n\d+\b")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """The value of the first tokens, the position behind them, and how many operations they have."""
 
     value: Measured
@@ -39,6 +39,8 @@ class Reading:
     tree: ast.expr
     # The numbers of the tree, by their names in it.
     shown: Mapping[str, str]
+    # Whether others may mean something else: "sin 30" of radians, a product with "2\\frac{1}{3}".
+    is_ambiguous: bool
 
     @property
     def python(self) -> str:
@@ -46,32 +48,24 @@ class Reading:
         return _LEAF.sub(lambda leaf: self.shown[leaf[0]], _UNIT.sub("", ast.unparse(self.tree)))
 
 
-def readings(tokens: Sequence[Written], *, is_operand: bool = False) -> Iterator[Reading]:
-    """Yields what tokens begin with as most people mean it, and as it is written if that differs.
-
-    As written, "sin 30" is of radians, "2\\frac{1}{3}" and "3/4 h" are products and quotients, "2 dozen" is two.
-    """
-    for literal in (False, True):
-        parser = _Parser(tokens, literal=literal)
-        try:
-            tree = parser.parse(_SIGN if is_operand else _SUM)
-            value = calculation(tree, UNITS)(parser.values)
-        except Unworkable:
-            pass
-        else:
-            yield Reading(value=value, at=parser.at, operations=parser.operations, tree=tree, shown=parser.shown)
-        if not parser.is_ambiguous:
-            return
+def reading(tokens: Sequence[Written], *, is_operand: bool = False) -> Reading | None:
+    """Returns what tokens begin with as most people mean it, "sin 30" of degrees; None if that is no arithmetic."""
+    parser = _Parser(tokens)
+    try:
+        tree = parser.parse(_SIGN if is_operand else _SUM)
+        value = calculation(tree, UNITS)(parser.values)
+    except Unworkable:
+        return None
+    return Reading(value, parser.at, parser.operations, tree, parser.shown, parser.is_ambiguous)
 
 
 class _Parser:
-    def __init__(self, tokens: Sequence[Written], *, literal: bool) -> None:
+    def __init__(self, tokens: Sequence[Written]) -> None:
         self.tokens = tokens
         self.at = self.operations = 0
         self.values: dict[str, Measured] = {}
         self.shown: dict[str, str] = {}
         self.is_ambiguous = False
-        self._literal = literal
         self._depth = 0
 
     def parse(self, least: int) -> ast.expr:
@@ -81,15 +75,10 @@ class _Parser:
             start = self.at
             self.at += self.tokens[start].kind == "operator"
             self.operations += 1
-            if sign == "/" and (own := self._unit_of_whole(start)):
-                # "3/4 h"
-                bottom = self.tokens[self.at]._replace(unit=None)
-                self.at += 1
-                tree = self._in_unit(ast.BinOp(tree, operator(), self._number(bottom)), own, is_closed=True)
-                continue
             tree = ast.BinOp(tree, operator(), self.parse(_POWER if sign == "^" else binding + 1))
-            if sign == "^" and self.tokens[self.at - 1].kind == "number":
-                # "12^3 m"
+            is_power = sign == "^" and self.tokens[self.at - 1].kind == "number"
+            if is_power or (self.at == start + 2 and self._is_below_line(start + 1)):
+                # "12^3 m", "3/4 h"
                 tree = self._in_unit(tree, self.tokens[self.at - 1].unit, is_closed=True)
         return tree
 
@@ -116,8 +105,8 @@ class _Parser:
             case "operator" if token.text == "-":
                 tree: ast.expr = ast.UnaryOp(ast.USub(), self.parse(_SIGN))
             case "number":
-                is_exponent = self.at > 1 and self.tokens[self.at - 2].text == "^"
-                tree = self._number(token._replace(unit=None) if is_exponent else token)
+                is_part = self.at > 1 and (self.tokens[self.at - 2].text == "^" or self._is_below_line(self.at - 1))
+                tree = self._number(token._replace(unit=None) if is_part else token)
             case "open":
                 before = self.operations
                 tree, own = self._bracket()
@@ -150,14 +139,12 @@ class _Parser:
             self.at += 1
             return self._leaf(both, repr(both.number))
         if token.scale != 1.0:
-            self.is_ambiguous = True
-            scale = 1.0 if self._literal else token.scale
-            token = token._replace(value=token.value * scale, place=token.place * scale, rounded=False)
+            token = token._replace(value=token.value * token.scale, place=token.place * token.scale, rounded=False)
         plain = "math.pi" if token.text == "π" else repr(token.value).removesuffix(".0")
         number = self._leaf(measured_number(token), f"({plain} / 100)" if token.unit == PERCENT else plain)
         if follows and follows.kind == "fraction" and follows.start == token.end and token.text.isdigit():
             self.is_ambiguous = True
-            return ast.BinOp(number, ast.Mult() if self._literal else ast.Add(), self._operand())
+            return ast.BinOp(number, ast.Add(), self._operand())
         return number
 
     def _function(self, name: str, argument: ast.expr) -> ast.expr:
@@ -169,7 +156,7 @@ class _Parser:
         if name.startswith("arc"):
             return _call("degrees", _call(name.replace("arc", "a"), argument))
         self.is_ambiguous = True
-        return _call(name, argument if self._literal else _call("radians", argument))
+        return _call(name, _call("radians", argument))
 
     def _part(self) -> tuple[ast.expr, Unit | None]:
         """Parses what a fraction or a function applies to, and leaves a unit behind it to the whole: "√169 N"."""
@@ -190,14 +177,11 @@ class _Parser:
         self.at += 1
         return inner, closing.unit
 
-    def _unit_of_whole(self, slash: int) -> Unit | None:
-        """Returns the unit behind a fraction in one line; as it is written, only the number below has it."""
-        top, sign, bottom = self.tokens[slash - 1 : slash + 2]
-        is_tight = top.end == sign.start and sign.end == bottom.start and top.kind == bottom.kind == "number"
-        if not is_tight or top.unit or not bottom.unit:
-            return None
-        self.is_ambiguous = True
-        return None if self._literal else bottom.unit
+    def _is_below_line(self, at: int) -> bool:
+        """Whether a number is the bottom of a fraction in one line, which has the unit behind it: "3/4 h"."""
+        top, sign, bottom = self.tokens[at - 2 : at + 1] if at > 1 else [self.tokens[at]] * 3
+        is_tight = top.end == sign.start and sign.end == bottom.start
+        return is_tight and top.kind == bottom.kind == "number" and sign.text == "/" and not top.unit
 
     def _in_unit(self, tree: ast.expr, own: Unit | None, *, is_closed: bool = False) -> ast.expr:
         """Applies the unit behind a fraction, an exponent or a bracket, which may also be a symbol: "(1/2) m"."""

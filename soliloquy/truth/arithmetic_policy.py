@@ -8,7 +8,7 @@ from typing import Any
 _TABLE: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("arithmetic.toml").read_text("utf-8"))
 WORDS: Mapping[str, Sequence[str]] = _TABLE["words"]
 ASKING: Mapping[str, Any] = _TABLE["asking"]
-ABOUT: Mapping[str, str] = _TABLE["about"]
+ABOUT: Mapping[str, Any] = _TABLE["about"]
 # Counts and halves, which need no source; as a result they have to be worked out.
 COUNTS = frozenset([0, 1, 2, 3, 4, 0.5, 0.25, 0.75])
 # In words: a third, one and a half, two fifths, an eighth.

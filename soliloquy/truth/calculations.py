@@ -8,16 +8,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from soliloquy.truth.arithmetic_parser import Reading, readings
-from soliloquy.truth.arithmetic_policy import MOST_TOKENS, SHORTEST_NOUN, WORDS
-from soliloquy.truth.arithmetic_words import without_words
-from soliloquy.truth.measured_values import (
-    agree,
-    converts,
-    in_unit_of,
-    is_another_quantity,
-    restates_share,
-)
+from soliloquy.truth.arithmetic_parser import Reading, reading
+from soliloquy.truth.arithmetic_policy import MOST_NOUNS, MOST_TOKENS, SHORTEST_NOUN, WORDS
+from soliloquy.truth.measured_values import agree, converts, in_unit_of, is_another_quantity, restates_share
 from soliloquy.truth.written_arithmetic import ROUGHLY, Written, is_restated, may_calculate, tokens_of
 
 _ORDERS = tuple(WORDS["orders"])
@@ -56,8 +49,9 @@ def results_in(text: str) -> Iterator[float]:
     for tokens in lines_of(text):
         for part in sides_of(tokens)[0]:
             for start, _ in _starts(part[:MOST_TOKENS], goes_on=True):
-                found = readings(part[start:MOST_TOKENS])
-                yield from (one.value.number for one in found if one.operations)
+                found = reading(part[start:MOST_TOKENS])
+                if found and found.operations:
+                    yield found.value.number
 
 
 def lines_of(text: str) -> Iterator[Sequence[Written]]:
@@ -99,26 +93,23 @@ def _links(tokens: Sequence[Written], text: str) -> Iterator[Calculation]:
         right = right[:MOST_TOKENS]
         goes_on = left is not first
         link = _link(left, right, text, sign=sign, goes_on=goes_on)
-        if (link is None or not link.right) and any(token.ambiguous for token in (*left, *right)):
-            grouped = _link(_in_thousands(left), _in_thousands(right), text, sign=sign, goes_on=goes_on)
-            link = grouped if grouped is not None and grouped.right else link
+        if (link is None or not link.right) and any(one.ambiguous or one.scale != 1.0 for one in (*left, *right)):
+            other = _link(_otherwise(left), _otherwise(right), text, sign=sign, goes_on=goes_on)
+            link = other if other is not None and other.right else link
         if link is not None:
             yield link
 
 
-def _in_thousands(tokens: Sequence[Written]) -> list[Written]:
-    """Reads "1.920" as the continent does."""
-    return [
-        token._replace(value=token.value * 1000, place=1.0, rounded=False) if token.ambiguous else token
-        for token in tokens
-    ]
+def _otherwise(tokens: Sequence[Written]) -> list[Written]:
+    """Reads "1.920" as the continent does, and "4 dozen" as four of what is counted."""
+    grouped = [one._replace(value=one.value * 1000, place=1.0) if one.ambiguous else one for one in tokens]
+    return [one._replace(rounded=one.rounded and not one.ambiguous, scale=1.0) for one in grouped]
 
 
 def _link(
     left: Sequence[Written], right: Sequence[Written], text: str, *, sign: str, goes_on: bool
 ) -> Calculation | None:
-    right = _trimmed(right)
-    stated = list(_stated(right))
+    stated = [*_stated(right)]
     if not stated:
         return None
     end = right[stated[0].at - 1].end
@@ -127,35 +118,35 @@ def _link(
     false: Calculation | None = None
     # A dash before a negative result is a minus sign.
     for start, certain in _starts(left, goes_on=goes_on or right[0].text == "-"):
-        side = _trimmed(left[start:])
-        certain = certain and ends_there
-        for reading in readings(side):
-            if reading.at != len(side):
-                break
-            value = reading.value
-            for other in stated:
-                told = other.value
-                if not (reading.operations or restates_share(value, told) or (may_convert and converts(value, told))):
-                    continue
-                last = right[other.at - 1]
-                unit = "" if last.text[0] in "$£€" else last.unit_text
-                link = Calculation(
-                    start=left[start].start,
-                    end=last.end,
-                    text=text[left[start].start : last.end],
-                    expression=reading.python,
-                    value=in_unit_of(value, told),
-                    stated=told.number,
-                    unit=unit,
-                    stated_at=right[0].start,
-                    right=agree(value, told, about=sign in ROUGHLY),
-                    wrong_unit=unit if is_another_quantity(value, told) else "",
-                )
-                if link.right:
-                    return link
-                # The unit of "5m + 3 = 18" is an unknown.
-                if certain and (told.has_unit or value.si is not None):
-                    false = false or link
+        side = left[start:]
+        found = reading(side)
+        if found is None or found.at != len(side):
+            continue
+        value = found.value
+        for other in stated:
+            told = other.value
+            if not (found.operations or restates_share(value, told) or (may_convert and converts(value, told))):
+                continue
+            last = right[other.at - 1]
+            unit = "" if last.text[0] in "$£€" else last.unit_text
+            link = Calculation(
+                start=left[start].start,
+                end=last.end,
+                text=text[left[start].start : last.end],
+                expression=found.python,
+                value=in_unit_of(value, told),
+                stated=told.number,
+                unit=unit,
+                stated_at=right[0].start,
+                right=agree(value, told, about=sign in ROUGHLY),
+                wrong_unit=unit if is_another_quantity(value, told) else "",
+            )
+            if link.right:
+                return link
+            is_certain = certain and ends_there and not (found.is_ambiguous or other.is_ambiguous)
+            # The unit of "5m + 3 = 18" is an unknown.
+            if is_certain and (told.has_unit or value.si is not None):
+                false = false or link
     return false
 
 
@@ -178,27 +169,59 @@ def _starts(left: Sequence[Written], *, goes_on: bool) -> Iterator[tuple[int, bo
             is_attached = at + 1 < len(left) and left[at + 1].start == token.end
             is_sign = before is None and token.text == "-" and (is_attached or goes_on)
             # "half of 2/3 is 1/3", "divide 4 by 1/8 to get 32"; "a total of 3 + 4" begins here.
-            is_operand = before is not None and before.text.lower() in WORDS["operands"] and _is_ordered(left[: at - 1])
-            yield at, not is_operand and (token.kind != "operator" or is_sign)
-
-
-def _is_ordered(tokens: Sequence[Written]) -> bool:
-    """Whether words tell to do something with the number behind them."""
-    return any(token.kind == "word" and token.text.lower().startswith(_ORDERS) for token in tokens)
-
-
-def _trimmed(tokens: Sequence[Written]) -> Sequence[Written]:
-    """Removes Markdown's asterisks, which look like signs."""
-    while tokens and tokens[-1].kind == "operator" and tokens[-1].text in ("^", "*"):
-        tokens = tokens[:-1]
-    while tokens and tokens[0].kind == "operator" and tokens[0].text in ("^", "*"):
-        tokens = tokens[1:]
-    return tokens
+            is_operand = before is not None and before.text.lower() in WORDS["operands"]
+            is_ordered = is_operand and any(one.text.lower().startswith(_ORDERS) for one in left[: at - 1])
+            yield at, not is_ordered and (token.kind != "operator" or is_sign)
 
 
 def _stated(right: Sequence[Written]) -> Iterator[Reading]:
     """Yields what stands behind an equals sign: all of it, and its first number ("5 * 2 = 10 + 3 = 13")."""
-    for whole in readings(right):
+    if whole := reading(right):
         yield whole
-        if whole.operations:
-            yield from readings(right, is_operand=True)
+        if whole.operations and (first := reading(right, is_operand=True)):
+            yield first
+
+
+def without_words(tokens: Sequence[Written]) -> list[Written]:
+    """Returns the tokens without the words between a sign and its number, and without the things that are counted.
+
+    As in "420 m plus its own 180 m = about 600", "3 boxes + 4" and "5 pages/day".
+    """
+    kept: list[Written] = []
+    at = 0
+    while at < len(tokens):
+        token, before = tokens[at], kept[-1].kind if kept else ""
+        if before in ("number", "close") and (end := _past_nouns(tokens, at)) > at:
+            at = end
+            continue
+        if before == "equals" and token.text.lower() in WORDS["about"]:
+            kept[-1] = kept[-1]._replace(text="≈")
+        elif before != "operator" or token.text.lower() not in WORDS["fillers"]:
+            kept.append(token)
+        at += 1
+    return kept
+
+
+def _past_nouns(tokens: Sequence[Written], at: int) -> int:
+    """Returns where the words for what is counted end; the start if they are none."""
+    end = _past_words(tokens, at)
+    are_nouns = _are_nouns(tokens[at : end + 1])
+    if tokens[end : end + 1] and tokens[end].text == "/" and (end == at or are_nouns):
+        below = _past_words(tokens, end + 1)
+        if _are_nouns(tokens[end + 1 : below + 1]):
+            return below
+    return end if are_nouns else at
+
+
+def _past_words(tokens: Sequence[Written], at: int) -> int:
+    while at < len(tokens) and tokens[at].kind == "word" and tokens[at].text.lower() not in WORDS["no_nouns"]:
+        at += 1
+    return at
+
+
+def _are_nouns(words: Sequence[Written]) -> bool:
+    """Whether all but the last are things that are counted, and the last is a sign behind them."""
+    if not 1 < len(words) <= MOST_NOUNS + 1 or len(words[0].text) < SHORTEST_NOUN:
+        return False
+    sign = words[-1]
+    return sign.kind in ("equals", "close") or (sign.kind == "operator" and sign.text != "^")

@@ -96,14 +96,6 @@ class KnownNumbers:
         results += [result for one, other in combinations(given, 2) for result in (one + other, abs(one - other))]
         return any(math.isclose(number, result, rel_tol=1e-6) for result in results)
 
-    def unit_of(self, value: Measured) -> Unit | None:
-        """Returns the unit of the text in which a quantity has its number."""
-        if value.si is None:
-            return None
-        kind = " ".join(f"{unit}^{power:g}" for unit, power in sorted(value.powers.items())) or "dimensionless"
-        units = (own for own in self._units if own.kind == kind)
-        return next((own for own in units if math.isclose(own.in_base(value.number), value.si, rel_tol=1e-9)), None)
-
     def given(self) -> Mapping[float, None]:
         """Returns each number of the question once."""
         return {source.value: None for _, source in self._entries.values() if source.kind == "question"}

@@ -7,24 +7,8 @@ from soliloquy.truth.exactness import is_right
 from soliloquy.truth.measured_values import is_rounded
 from soliloquy.truth.number_format import format_number
 from soliloquy.truth.sources import provenance_of
-from soliloquy.v1.conversation_pb2 import (
-    EVIDENCE_KIND_BANK,
-    EVIDENCE_KIND_CALCULATED,
-    EVIDENCE_KIND_PROGRAMS,
-    EVIDENCE_KIND_STATED,
-    LEDGER_ROLE_ANSWER,
-    LEDGER_ROLE_GIVEN,
-    LEDGER_ROLE_RESULT,
-    PLAN_SOURCE_BANK,
-    PLAN_SOURCE_MODEL,
-    PLAN_SOURCE_PROGRAM,
-    Evidence,
-    EvidenceKind,
-    LedgerEntry,
-    Problem,
-    Quantity,
-    Step,
-)
+from soliloquy.v1 import conversation_pb2 as pb
+from soliloquy.v1.conversation_pb2 import Evidence, LedgerEntry, Problem
 from soliloquy.v1.conversation_pb2 import Ledger as LedgerRecord
 
 # An answer is right within one percent.
@@ -40,11 +24,11 @@ class Ledger:
 
     @cached_property
     def results(self) -> Sequence[LedgerEntry]:
-        return [entry for entry in self.entries if entry.role != LEDGER_ROLE_GIVEN]
+        return [entry for entry in self.entries if entry.role != pb.LEDGER_ROLE_GIVEN]
 
     @cached_property
     def answer(self) -> LedgerEntry | None:
-        return next((entry for entry in self.entries if entry.role == LEDGER_ROLE_ANSWER), None)
+        return next((entry for entry in self.entries if entry.role == pb.LEDGER_ROLE_ANSWER), None)
 
     @cached_property
     def is_disputed(self) -> bool:
@@ -63,7 +47,7 @@ class Ledger:
 
     def is_settled(self, entry: LedgerEntry) -> bool:
         kinds = {evidence.kind for evidence in entry.evidence}
-        enough = EVIDENCE_KIND_BANK in kinds or len(kinds) > 1
+        enough = pb.EVIDENCE_KIND_BANK in kinds or len(kinds) > 1
         return enough and not self.is_disputed and _agree(entry)
 
 
@@ -81,45 +65,45 @@ def ledger_of(problem: Problem) -> Ledger:
 def make_ledger(problem: Problem, programs: Evidence | None = None) -> LedgerRecord:
     """Makes the ledger of a problem, with what its independent programs came to."""
     record = LedgerRecord()
-    made = EVIDENCE_KIND_BANK if problem.plan == PLAN_SOURCE_BANK else EVIDENCE_KIND_STATED
+    is_bank = problem.plan == pb.PLAN_SOURCE_BANK
+    made = pb.EVIDENCE_KIND_BANK if is_bank else pb.EVIDENCE_KIND_STATED
     tolerance = problem.tolerance or _TOLERANCE
     given = {own.symbol: own for step in problem.steps for own in step.inputs}
     results = {step.result.symbol for step in problem.steps if step.HasField("result")}
-    for symbol, quantity in given.items():
-        if symbol not in results:
-            record.entries.add(
-                quantity=quantity, role=LEDGER_ROLE_GIVEN, tolerance=tolerance, evidence=[_evidence(made, quantity)]
-            )
-    calculated = _calculated(problem) if problem.plan != PLAN_SOURCE_BANK else frozenset()
-    answer = _answer_step(problem)
     taken = given.keys() - results
+    for symbol, quantity in given.items():
+        if symbol in taken:
+            evidence = [Evidence(kind=made, value=quantity.value)]
+            record.entries.add(quantity=quantity, role=pb.LEDGER_ROLE_GIVEN, tolerance=tolerance, evidence=evidence)
+    calculated = frozenset() if is_bank else _calculated(problem)
+    answer = _answer_step(problem)
     for step in _yielding_steps(problem, answer):
         entry = record.entries.add(
             quantity=step.result,
-            role=LEDGER_ROLE_ANSWER if step.number == answer else LEDGER_ROLE_RESULT,
+            role=pb.LEDGER_ROLE_ANSWER if step.number == answer else pb.LEDGER_ROLE_RESULT,
             step=step.number,
             tolerance=tolerance,
             formula=step.formula,
-            evidence=[_evidence(made, step.result)],
+            evidence=[Evidence(kind=made, value=step.result.value)],
         )
         if step.result.symbol in taken:
             # A solution in prose may use a letter twice.
             entry.quantity.symbol = f"{step.result.symbol}{step.number}"
         taken.add(entry.quantity.symbol)
         if step.number in calculated:
-            entry.evidence.append(_evidence(EVIDENCE_KIND_CALCULATED, step.result))
-        if programs is not None and entry.role == LEDGER_ROLE_ANSWER:
+            entry.evidence.add(kind=pb.EVIDENCE_KIND_CALCULATED, value=step.result.value)
+        if programs is not None and entry.role == pb.LEDGER_ROLE_ANSWER:
             entry.evidence.append(programs)
-        elif programs is not None and problem.plan == PLAN_SOURCE_PROGRAM:
+        elif programs is not None and problem.plan == pb.PLAN_SOURCE_PROGRAM:
             # The programs that agree on the answer came to it by these steps.
-            entry.evidence[0].kind = EVIDENCE_KIND_PROGRAMS
+            entry.evidence[0].kind = pb.EVIDENCE_KIND_PROGRAMS
     return record
 
 
 def programs_in(record: LedgerRecord) -> Evidence | None:
     """Returns what the independent programs came to; None if there were none, or no majority."""
-    answers = (one for one in record.entries if one.role == LEDGER_ROLE_ANSWER)
-    found = (one for answer in answers for one in answer.evidence if one.kind == EVIDENCE_KIND_PROGRAMS)
+    answers = (one for one in record.entries if one.role == pb.LEDGER_ROLE_ANSWER)
+    found = (one for answer in answers for one in answer.evidence if one.kind == pb.EVIDENCE_KIND_PROGRAMS)
     return next(found, None)
 
 
@@ -148,20 +132,16 @@ def _answer_step(problem: Problem) -> int:
     return max(found, default=len(problem.steps) + 1)
 
 
-def _yielding_steps(problem: Problem, answer: int) -> Iterator[Step]:
+def _yielding_steps(problem: Problem, answer: int) -> Iterator[pb.Step]:
     yield from (step for step in problem.steps if step.HasField("result"))
     if answer > len(problem.steps):
-        yield Step(number=answer, result=problem.answer)
-
-
-def _evidence(kind: EvidenceKind, quantity: Quantity) -> Evidence:
-    return Evidence(kind=kind, value=quantity.value)
+        yield pb.Step(number=answer, result=problem.answer)
 
 
 def _calculated(problem: Problem) -> frozenset[int]:
     """Returns the steps whose result is calculated by a solution that was read completely."""
     steps = [*_yielding_steps(problem, _answer_step(problem))]
-    if problem.plan == PLAN_SOURCE_MODEL:
+    if problem.plan == pb.PLAN_SOURCE_MODEL:
         # Its steps were calculated from their inputs when they were read, and held against the solution.
         return frozenset(step.number for step in steps if step.expression)
     found = provenance_of(problem)

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from soliloquy.truth.arithmetic_policy import CUT, EXACT, ROUNDED
 from soliloquy.truth.expressions import Unworkable
-from soliloquy.truth.unit_table import Unit, powers_of
+from soliloquy.truth.unit_table import Unit, powers_of, product_of
 from soliloquy.truth.written_arithmetic import PERCENT, Written
 
 # Lengths and times are counted in everyday problems; whoever writes of forces writes their units out.
@@ -87,7 +87,10 @@ class Measured:
 
 
 def _product(one: Measured, other: Measured, power: int) -> Measured:
-    one, other = _as_share(one), _as_share(other)
+    one, other = (
+        replace(part, number=part.si, percent=False, slack=part.slack / 100) if part.percent and part.si else part
+        for part in (one, other)
+    )
     try:
         number = one.number * other.number**power
         si = None if one.si is None or other.si is None else one.si * other.si**power
@@ -96,23 +99,14 @@ def _product(one: Measured, other: Measured, power: int) -> Measured:
         raise Unworkable from error
     if not math.isfinite(number):
         raise Unworkable
-    powers = dict(one.powers)
-    for name, own in other.powers.items():
-        powers[name] = powers.get(name, 0) + power * own
     return Measured(
         number,
         si,
-        {name: own for name, own in powers.items() if own},
+        product_of(one.powers, other.powers, power),
         has_unit=one.has_unit or other.has_unit,
         closed=one.closed and other.closed,
         slack=slack,
     )
-
-
-def _as_share(value: Measured) -> Measured:
-    if not value.percent or value.si is None:
-        return value
-    return replace(value, number=value.si, percent=False, slack=value.slack / 100)
 
 
 def _relative(value: Measured) -> float:
@@ -222,7 +216,6 @@ def is_another_quantity(calculated: Measured, stated: Measured) -> bool:
 
 def _near_in_si(calculated: Measured, stated: Measured, *, about: bool) -> bool:
     assert calculated.si is not None
-    assert stated.si is not None
     if not stated.number or not stated.si:
         return _near(calculated.si, stated, calculated.slack, about=about)
     # The calculated value in the stated unit.

@@ -45,7 +45,6 @@ class Value(NamedTuple):
     # Its digits in English notation and its power of ten; no digits for fractions and words.
     plain: str = ""
     exponent: int = 0
-    has_power: bool = False
     # A million, in "3 million"; the value of an operand is without it.
     scale: float = 1.0
     # π and the roots in it.
@@ -53,16 +52,6 @@ class Value(NamedTuple):
     spelled: bool = False
     # "five fifty" is a price where money is meant, and two numbers elsewhere.
     open: bool = False
-
-
-class Words(NamedTuple):
-    """The value of number words so far: the thousands, and what may still be multiplied."""
-
-    total: float
-    current: float
-    half: float
-    start: int
-    end: int
 
 
 def exact(value: float, start: int, end: int, *, spelled: bool = False, factor: float = 1.0) -> Value:
@@ -75,9 +64,13 @@ def part_of(text: str) -> float:
     return ONES.get(counts[-1] if counts else "", 1.0) / (PARTS.get(name) or PARTS[name.removesuffix("s")])
 
 
-def _decimal(text: str, exponent: int | None, start: int, end: int, *, has_power: bool = False) -> Value:
-    value, half, digits, plain = _rounded(text, exponent)
-    return Value(value, half, digits, start, end, plain, exponent or 0, has_power)
+def _decimal(parts: Sequence[Token]) -> Value:
+    first, last = parts[0], parts[-1]
+    power = 0 if first is last else _power(last.text.lstrip("eE"))
+    if first.name == "TEN":
+        return exact(math.inf if power is None else 10.0**power, first.start, last.end)
+    value, half, digits, plain = _rounded(first.text, power)
+    return Value(value, half, digits, first.start, last.end, plain, power or 0)
 
 
 # A text says most of its numbers more than once.
@@ -92,8 +85,7 @@ def _rounded(text: str, exponent: int | None) -> tuple[float, float, int, str]:
     # Trailing zeros of a whole number may be placeholders.
     significant = digits if decimals else digits.rstrip("0")
     place = -len(decimals) if decimals else len(digits) - len(significant)
-    half = 0.5 * 10.0 ** (place + exponent)
-    return value, half, max(len(significant), 1), plain
+    return value, 0.5 * 10.0 ** (place + exponent), max(len(significant), 1), plain
 
 
 def _plain_digits(text: str) -> str:
@@ -102,23 +94,6 @@ def _plain_digits(text: str) -> str:
     if _ENGLISH.fullmatch(text) or not _CONTINENTAL.fullmatch(text):
         return text.replace(",", "")
     return text.replace(".", "").replace(",", ".")
-
-
-def _digits(parts: Sequence[Token]) -> Value:
-    [token] = parts
-    return _decimal(token.text, 0, token.start, token.end)
-
-
-def _scientific(parts: Sequence[Token]) -> Value:
-    mantissa, *_, exponent = parts
-    power = _power(exponent.text.lstrip("eE"))
-    return _decimal(mantissa.text, power, mantissa.start, exponent.end, has_power=True)
-
-
-def _power_of_ten(parts: Sequence[Token]) -> Value:
-    power = _power(parts[-1].text)
-    value = exact(math.inf if power is None else 10.0**power, parts[0].start, parts[-1].end)
-    return value._replace(has_power=True)
 
 
 def _power(text: str) -> int | None:
@@ -139,11 +114,10 @@ def _fraction(parts: Sequence[Token]) -> Value:
     return exact(sum(whole) + top / bottom if bottom else math.inf, token.start, token.end)
 
 
-def _rational(parts: Sequence[Any]) -> Value:
+def _mixed(parts: Sequence[Any]) -> Value:
     whole, last = parts[0], parts[-1]
     part = part_of(last.text) if isinstance(last, Token) else last.value
-    number = whole.value if isinstance(whole, Value) else float(whole.text)
-    return exact(number + part, whole.start, last.end)
+    return exact(float(whole.text) + part, whole.start, last.end)
 
 
 def _irrational(parts: Sequence[Token]) -> Value:
@@ -155,7 +129,7 @@ def _irrational(parts: Sequence[Token]) -> Value:
 def _exact(parts: Sequence[Any]) -> Value:
     parts = list(_flat(parts))
     values = [part for part in parts if isinstance(part, Value)]
-    divisors = [part for part in parts if isinstance(part, Token) and part.name in ("OVER_NUMBER", "UNDER")]
+    divisors = [part for part in parts if isinstance(part, Token) and part.name != "FRAC"]
     under = math.prod(float(_NUMBERS.findall(part.text)[0]) for part in divisors)
     value = math.prod(part.value for part in values) / under if under else math.inf
     whole = exact(value, parts[0].start, parts[-1].end, factor=math.prod(part.factor for part in values))
@@ -176,7 +150,7 @@ def _number(parts: Sequence[Any]) -> Value:
     """Applies "thousand", and takes "of an" along."""
     value = _begun(parts[0])
     for part in parts[1:]:
-        scale = scale_of(part)
+        scale = _scale_of(part)
         value = value._replace(value=value.value * scale, half=value.half * scale, scale=scale, end=part.end)
     return value
 
@@ -187,7 +161,7 @@ def _operand(parts: Sequence[Any]) -> Value:
         if part.name == "VULGAR":
             value = exact(value.value + FRACTIONS[part.text], value.start, part.end)
         else:
-            value = value._replace(scale=scale_of(part), end=part.end)
+            value = value._replace(scale=_scale_of(part), end=part.end)
     return value
 
 
@@ -197,84 +171,68 @@ def _begun(part: Any) -> Value:
             return exact(0.5 if part.name == "HALF" else 1.0, part.start, part.end, spelled=True)
         case Token(name="CLOCK"):
             hours, minutes = part.text.split(":")
-            return _decimal(f"{int(hours) * 60 + int(minutes)}", 0, part.start, part.end)
+            return _decimal([part._replace(text=f"{int(hours) * 60 + int(minutes)}")])
         case Token():
             return _fraction([part])
     value: Value = part
     return value
 
 
-def scale_of(token: Token) -> float:
+def _scale_of(token: Token) -> float:
     if token.name != "MAGNITUDE":
         return 1.0
-    return 1000.0 if token.text == "k" else MAGNITUDES[token.text.strip().lower().removesuffix("s")]
+    return 1000.0 if token.text == "k" else _magnitude(token)
 
 
-def _small(parts: Sequence[Token]) -> Words:
-    names = [name for part in parts for name in part.text.lower().replace("-", " ").split()]
-    return Words(0.0, sum(TENS.get(name) or ONES[name] for name in names), 0.5, parts[0].start, parts[-1].end)
+def _magnitude(token: Token) -> float:
+    return MAGNITUDES[token.text.lower().split()[-1].removesuffix("s")]
 
 
-def _scaled(parts: Sequence[Any]) -> Words:
-    first, *rest = parts
-    words = first if isinstance(first, Words) else Words(0.0, 0.0, 0.5, first.start, first.end)
-    total, current, half = words[:3]
-    for part in rest if isinstance(first, Words) else parts:
-        if isinstance(part, Words):
-            current += part.current
-        elif part.name != "REST":
-            size = MAGNITUDES[part.text.lower().split()[-1].removesuffix("s")]
-            # "a thousand million"
-            total, current = (total, current) if current else (0.0, total)
-            current, half = (current or 1.0) * size, max(half, size / 2)
-            if size > 100:
-                total, current = total + current, 0.0
-    return Words(total, current, half, words.start, parts[-1].end)
-
-
-def _cardinal(parts: Sequence[Any]) -> Words:
-    words: Words = parts[0]
-    last: Words = parts[-1]
-    return words if last is words else words._replace(current=words.current + last.current, half=0.5, end=last.end)
+def _count(token: Token) -> float:
+    return sum(TENS.get(name) or ONES[name] for name in token.text.lower().replace("-", " ").split())
 
 
 def _spelled(parts: Sequence[Any]) -> Value:
-    first, *rest = _flat(parts)
-    if not isinstance(first, Words):
-        return exact(part_of(first.text), first.start, first.end, spelled=True)
-    whole = first.total + first.current
-    match rest:
-        case []:
-            return Value(whole, first.half, EXACT, first.start, first.end, spelled=True)
-        case [Token(name="POINT"), *ones]:
-            decimals = "".join(f"{ONES[one.text.lower().strip(' -')]:.0f}" for one in ones)
-            value, half = float(f"{whole:.0f}.{decimals}"), 0.5 * 10.0 ** -len(decimals)
-            return Value(value, half, EXACT, first.start, ones[-1].end, spelled=True)
-        case [Token(name="SHARE") as share]:
-            return exact(whole * part_of(share.text), first.start, share.end, spelled=True)
-    [part] = rest
-    return exact(whole + part_of(part.text), first.start, part.end, spelled=True)
+    tokens: Sequence[Token] = [*_flat(parts)]
+    start, end = tokens[0].start, tokens[-1].end
+    # The thousands, and what may still be multiplied.
+    total, current, half = 0.0, 0.0, 0.5
+    for at, token in enumerate(tokens):
+        match token.name:
+            case "LARGE" | "A_LARGE":
+                size = _magnitude(token)
+                # "a thousand million"
+                total, current = (total, current) if current else (0.0, total)
+                current, half = (current or 1.0) * size, max(half, size / 2)
+                if size > 100:
+                    total, current = total + current, 0.0
+            case "POINT":
+                decimals = "".join(f"{_count(one):.0f}" for one in tokens[at + 1 :])
+                value = float(f"{total + current:.0f}.{decimals}")
+                return Value(value, 0.5 * 10.0 ** -len(decimals), EXACT, start, end, spelled=True)
+            case "SHARE":
+                return exact((total + current) * part_of(token.text), start, end, spelled=True)
+            case "AND_PART" | "A_PART":
+                return exact(total + current + part_of(token.text), start, end, spelled=True)
+            case "ONE" | "TENS" | "MORE_ONE":
+                current, half = current + _count(token), 0.5
+    return Value(total + current, half, EXACT, start, end, spelled=True)
 
 
 def _spoken_price(parts: Sequence[Token]) -> Value:
-    whole, cents = (_small([part]) for part in parts)
-    value = whole.current + cents.current / 100
+    whole, cents = parts
+    value = _count(whole) + _count(cents) / 100
     return Value(value, 0.005, EXACT, whole.start, cents.end, spelled=True, open=True)
 
 
 def _signed(parts: Sequence[Any]) -> Value:
-    number: Value = parts[-1]
-    return number._replace(value=-number.value, start=parts[0].start) if len(parts) > 1 else number
+    sign, number = parts
+    negative: Value = number._replace(value=-number.value, start=sign.start)
+    return negative
 
 
 MEANINGS: Mapping[str, Meaning] = {
-    **{
-        "digits": _digits,
-        "scientific": _scientific,
-        "power_of_ten": _power_of_ten,
-        "exponent": lambda parts: parts[-1],
-    },
-    **{"fraction": _fraction, "mixed": _rational, "irrational": _irrational, "exact": _exact},
-    **{"small": _small, "scaled": _scaled, "cardinal": _cardinal, "spelled": _spelled, "spoken_price": _spoken_price},
+    **{"decimal": _decimal, "exponent": lambda parts: parts[-1], "fraction": _fraction, "mixed": _mixed},
+    **{"irrational": _irrational, "exact": _exact, "spelled": _spelled, "spoken_price": _spoken_price},
     **{"number": _number, "plain": _operand, "signed": _signed},
 }

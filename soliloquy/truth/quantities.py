@@ -16,14 +16,12 @@ from soliloquy.truth.quantity_grammar import Quantity as Parsed
 from soliloquy.truth.unit_table import Unit
 from soliloquy.truth.units import unit, unit_behind
 
-_CUES = tomllib.loads(Path(__file__).with_name("cues.toml").read_text("utf-8"))
-_VERBS, _HEDGES = "|".join(_CUES["states"]), "|".join(_CUES["hedges"])
+CUES = tomllib.loads(Path(__file__).with_name("cues.toml").read_text("utf-8"))
+_VERBS, _HEDGES = "|".join(CUES["states"]), "|".join(CUES["hedges"])
 STATES = lazy_pattern(rf"(?:[=≈≅~→]|\\approx|\b(?:{_VERBS}))[\s:(]*(?:(?:{_HEDGES}) )*\W{{0,3}}$", re.IGNORECASE)
-LABELS = lazy_pattern(rf"(?:\b(?:{'|'.join(_CUES['labels'])})|#)\s*$", re.IGNORECASE)
+LABELS = lazy_pattern(rf"(?:\b(?:{'|'.join(CUES['labels'])})|#)\s*$", re.IGNORECASE)
 # How many characters before a number are searched for cues.
 BEFORE = 32
-
-
 _WORD = lazy_pattern(r"[\s-]*([^\W\d_]+)")
 _ORDINAL = lazy_pattern(r"(?:st|nd|rd|th)\b")
 # With spaces around it and a word behind it, a dash subtracts nothing.
@@ -137,7 +135,7 @@ def _written(text: str, parsed: Parsed) -> WrittenQuantity:
         unit=parsed.unit,
         word=found[1].lower() if found else "",
         stated=STATES.search(before) is not None,
-        term=_is_term(text, before, parsed.end),
+        term=_OPERATOR_BEFORE.search(before) is not None or _GOES_ON.match(text, parsed.end) is not None,
         start=number.start,
         end=parsed.end,
         spelled=number.spelled,
@@ -146,10 +144,6 @@ def _written(text: str, parsed: Parsed) -> WrittenQuantity:
 
 def _before(text: str, start: int) -> str:
     return text[max(0, start - BEFORE) : start]
-
-
-def _is_term(text: str, before: str, end: int) -> bool:
-    return _OPERATOR_BEFORE.search(before) is not None or _GOES_ON.match(text, end) is not None
 
 
 def is_same(

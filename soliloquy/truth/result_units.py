@@ -1,15 +1,19 @@
-"""Whether the unit of a result fits the units of its operands, and the one that the question asks for."""
+"""Whether the unit of a result fits its operands, what the question asks for, and what the problem speaks of."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache
 from itertools import islice, product
 
 from soliloquy.texts.plurals import is_plural
-from soliloquy.truth.arithmetic_parser import readings
-from soliloquy.truth.arithmetic_policy import ASKING, COUNTS, WORDS
+from soliloquy.texts.utterances import FUNCTION_WORDS
+from soliloquy.truth.arithmetic_parser import reading
+from soliloquy.truth.arithmetic_policy import ABOUT, ASKING, COUNTS, WORDS
 from soliloquy.truth.measured_values import MONEY, Measured, agree, measured_number
-from soliloquy.truth.unit_table import Unit, powers_of
+from soliloquy.truth.quantities import quantities_in
+from soliloquy.truth.unit_table import Unit, powers_of, symbol, word
 from soliloquy.truth.units import unit, unit_after
 from soliloquy.truth.written_arithmetic import Written
 
@@ -20,10 +24,19 @@ _MOST_CHOICES = 64
 _PHYSICAL = frozenset(["kg", "A", "K", "mol", "cd"])
 _NAMED = re.compile(r"\bhow many\s|\bin\s(?=[^\W\d_]{2,}[\s?.,]|\\?[^\W\d_]+[?.)])", re.IGNORECASE)
 _GOES_ON = re.compile(r"\s?/|\s(?:in |does )?(?:per|an?|each|every)\b", re.IGNORECASE)
-_NOUNS = [
-    (re.compile(rf"{ASKING['begins']}(?:{names}){ASKING['ends']}", re.IGNORECASE), unit(own))
+_ASKED = {
+    own: re.compile(rf"{ASKING['begins']}(?:{names}){ASKING['ends']}", re.IGNORECASE)
     for own, names in ASKING["units"].items()
-] + [(re.compile(words, re.IGNORECASE), unit(own)) for own, words in ASKING["phrases"].items()]
+}
+_NOUNS = [(pattern, unit(own)) for own, pattern in _ASKED.items()]
+_NOUNS += [(re.compile(words, re.IGNORECASE), unit(own)) for own, words in ASKING["phrases"].items()]
+_SPEAKS_OF = [
+    (_ASKED[own] if own in ABOUT["only_asked"] else re.compile(rf"\b(?:{names})", re.IGNORECASE), own)
+    for own, names in [*ASKING["units"].items(), *ABOUT["units"].items()]
+]
+_CURRENCIES = [re.compile(names, re.IGNORECASE) for names in ABOUT["currencies"]]
+_DEGREE = "°"
+_WORD = re.compile(r"[^\W\d_]+|[°$€£]")
 _THINGS = re.compile(r"\bhow many ([^\W\d_]+)", re.IGNORECASE)
 # "What are its height and its weight?"
 _SEVERAL = re.compile(
@@ -41,7 +54,7 @@ def result_in_units(tokens: Sequence[Written], options: Options) -> Iterator[Mea
             token._replace(unit=unit("K") if one and one.offset else one) if token.kind == "number" else token
             for token, one in zip(tokens, chosen, strict=True)
         ]
-        found = next(readings(own), None)
+        found = reading(own)
         if found and found.at == len(own):
             yield found.value
 
@@ -139,3 +152,44 @@ def is_another(told: Unit, kinds: Collection[str]) -> bool:
 
 def _without_time(kind: str) -> str:
     return " ".join(part for part in kind.split() if not part.startswith("s^"))
+
+
+def is_foreign_unit(stated: str, *texts: str) -> bool:
+    """Whether a unit measures what none of these texts speaks of: "4015 / 5 = 803 miles" of a loan.
+
+    Shares and single letters fit anywhere, and money anywhere but beside another currency; pounds may be a weight.
+    """
+    own = unit(stated)
+    measures = _dimensions(own)
+    if len(stated) == 1:
+        return False
+    spoken = frozenset[str]().union(*map(_spoken_of, texts))
+    if MONEY in measures:
+        if own.otherwise and not spoken.isdisjoint(powers_of(own.otherwise.kind)):
+            return False
+        named, meant = ({one for one in _CURRENCIES if any(map(one.search, told))} for told in (texts, [stated]))
+        return named.isdisjoint(meant) if named and meant else own.otherwise is not None
+    return measures.isdisjoint(spoken) if _DEGREE in measures else not measures <= spoken
+
+
+# Every result of a solution is held against the same question.
+@lru_cache(256)
+def _spoken_of(text: str) -> frozenset[str]:
+    found = [one.unit for one in quantities_in(text) if one.unit]
+    named = [powers_of(unit(own).kind) or [own] for pattern, own in _SPEAKS_OF if pattern.search(text)]
+    for name in _WORD.findall(text):
+        # "A" begins a sentence, "in" is seldom an inch, and the second of two no time.
+        if (known := symbol(name)) and name.lower() not in FUNCTION_WORDS:
+            found.append(known)
+        with suppress(KeyError):
+            if name.lower() != "second":
+                found.append(word(name))
+    return frozenset(name for one in (*named, *map(_dimensions, found)) for name in one)
+
+
+def _dimensions(own: Unit) -> set[str]:
+    """Returns what a unit is made of; degrees may be those of a temperature."""
+    if own == unit(_DEGREE):
+        return {_DEGREE, "K"}
+    # Moles count what a solution knows the mass of.
+    return {name for one in (own, own.otherwise) if one and one.measure for name in powers_of(one.kind)} - {"mol"}

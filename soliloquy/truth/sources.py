@@ -6,22 +6,20 @@ that nothing gives is a fault, and any other number or sign that is not understo
 
 import ast
 import math
-import operator
 import re
 import warnings
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 from soliloquy.programs.results import program_result
 from soliloquy.truth.arithmetic_policy import COUNTS, EXACT, PARTS, SHORTEST_NOUN, SOLUTION
-from soliloquy.truth.arithmetic_words import without_words
-from soliloquy.truth.calculations import Calculation, calculations_of, results_in
+from soliloquy.truth.calculations import Calculation, calculations_of, results_in, without_words
 from soliloquy.truth.known_numbers import KnownNumbers, Source, mixed_quantities
 from soliloquy.truth.measured_values import Measured, agree, measured_number, place_of, stated_value
 from soliloquy.truth.number_format import format_number
-from soliloquy.truth.result_units import asked_kinds, asks_several, contradicts, is_another, result_in_units
+from soliloquy.truth.result_units import asked_kinds, asks_several, contradicts, is_another
 from soliloquy.truth.unknowns import solved_equations
 from soliloquy.truth.written_arithmetic import Written, tokens_of
 from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_PROSE, Problem
@@ -32,7 +30,6 @@ _AROUND = 16
 _SMALL_COUNT = 7
 _EXPONENTS = frozenset([2, 3, 4, 0.5])
 _ALWAYS = frozenset([0, 1, 2, 0.5])
-_COMPARES: Mapping[str, Callable[[float, float], bool]] = {"<": operator.lt, ">": operator.gt}
 _TIME = "s^1"
 _CLOCK = re.compile(r"\d:\d\d")
 _ANSWERS = re.compile(r"\banswer|\\boxed", re.IGNORECASE)
@@ -98,7 +95,7 @@ def _provenance(
         )
     for number in (*inputs, *worked):
         known.learn_number(number, "result")
-    return _Walk(question=question, solution=solution, known=known, answer=answer, results=[*worked]).provenance()
+    return _Walk(question, solution, known, answer, worked).provenance()
 
 
 def _literals(program: str) -> list[float]:
@@ -113,44 +110,48 @@ def _is_small(number: float) -> bool:
     return number % 1 == 0 and abs(number) <= _SMALL_COUNT
 
 
-@dataclass(kw_only=True)
 class _Walk:
-    question: str
-    solution: str
-    known: KnownNumbers
-    # None where the answer was read from the solution itself.
-    answer: float | None
-    results: list[float]
-    # By the number that a calculation comes to, until another one uses it.
-    unused: dict[float, int] = field(default_factory=dict)
-    used: set[float] = field(default_factory=set)
-    open: list[tuple[int, str]] = field(default_factory=list)
-    nowhere: list[tuple[int, Written]] = field(default_factory=list)
-    faults: list[str] = field(default_factory=list)
-    # Whether each calculation comes to a number that was known before it.
-    restated: dict[int, bool] = field(default_factory=dict)
-    numbers: int = 0
-
-    def provenance(self) -> Provenance:
-        written = tokens_of(self.solution)
+    def __init__(
+        self, question: str, solution: str, known: KnownNumbers, answer: float | None, results: Sequence[float]
+    ) -> None:
+        self.question, self.solution, self.known = question, solution, known
+        # None where the answer was read from the solution itself.
+        self.answer = answer
+        self.results = [*results]
+        written = tokens_of(solution)
         self.tokens = [token for token in written if token.kind == "break" or token.text.strip()]
-        self.links = [link for link in calculations_of(self.solution) if link.right]
+        self.links = [link for link in calculations_of(solution) if link.right]
         self.sides = [token for token in without_words(written) if token.kind not in ("word", "equals")]
         # How many terms the sums have: a mean divides by it.
         self.terms = {link.expression.count(" + ") + 1 for link in self.links}
+        # By the number that a calculation comes to, until another one uses it.
+        self.unused: dict[float, int] = {}
+        self.used: set[float] = set()
+        self.open: list[tuple[int, str]] = []
+        self.nowhere: list[tuple[int, Written]] = []
+        self.faults: list[str] = []
+        # Whether each calculation comes to a number that was known before it.
+        self.restated: dict[int, bool] = {}
+        self.numbers = 0
+
+    def provenance(self) -> Provenance:
         uses: dict[int, int] = {}
         gives: dict[int, int] = {}
         for number, link in enumerate(self.links):
             uses |= dict.fromkeys(range(link.start, link.stated_at), number)
             gives |= dict.fromkeys(range(link.stated_at, link.end), number)
         mixed = {whole.start: whole for whole in mixed_quantities(self.tokens)}
-        solved = self._solved()
+        # The places in equations that hold for a value of their unknown, and in what states that value.
+        equations = solved_equations(f"{self.question}\n{self.solution}")
+        held = [one for *both, holds in equations if holds for one in both]
+        solved = {at - len(self.question) - 1 for one in held for at in range(one.start, one.end)}
         final: list[Written] = []
         for place, token in enumerate(self.tokens):
             at = token.start
             use, give = uses.get(at), gives.get(at)
-            if token.kind == "break":
-                self._check_break(place)
+            if token.kind == "break" and not _is_harmless(*self._around(place)):
+                self.numbers += 1
+                self._leave_open(token)
             if token.kind != "number":
                 continue
             self.numbers += 1
@@ -181,13 +182,6 @@ class _Walk:
         told = [bit for _, bit in sorted(self.open)]
         return Provenance(results=self.results, numbers=self.numbers, open=told, faults=self.faults)
 
-    def _solved(self) -> set[int]:
-        """Returns the places in equations that hold for a value of their unknown, and in what states that value."""
-        offset = len(self.question) + 1
-        text = f"{self.question}\n{self.solution}"
-        held = [one for *both, holds in solved_equations(text) if holds for one in both]
-        return {at - offset for one in held for at in range(one.start, one.end)}
-
     def _take_operand(self, place: int, sources: Sequence[Source], link: int, *, is_given: bool) -> None:
         if link not in self.restated:
             # "2 5/6 = 17/6"
@@ -199,16 +193,14 @@ class _Walk:
 
     def _take_result(self, token: Written, number: int) -> None:
         link = self.links[number]
-        own = token.unit
         first, end = (bisect_left(self.sides, at, key=lambda one: one.start) for at in (link.start, link.stated_at))
         side = self.sides[first:end]
         is_whole = token.start == link.stated_at and token.end == link.end
         if is_whole and len(side) > 1 and all(at != number for at, _ in self.nowhere):
             options = {one.start: self.known.units_of(one) for one in side if one.kind == "number"}
-            if own and contradicts(side, options, token):
-                self.faults.append(f"{_line(link)!r} does not come to {token.unit_text or own.measure}")
-            own = own or next(filter(None, map(self.known.unit_of, result_in_units(side, options))), None)
-        self.known.learn(token._replace(unit=own), "result")
+            if token.unit and contradicts(side, options, token):
+                self.faults.append(f"{_line(link)!r} does not come to {token.unit_text or token.unit.measure}")
+        self.known.learn(token, "result")
         self.results.append(token.value)
         if is_whole:
             self.unused[token.value] = number
@@ -222,12 +214,14 @@ class _Walk:
         if token.unit is None or token.unit.kind == "dimensionless" or _is_small(token.value):
             return
         own = [source.unit for source in sources if abs(source.value) == abs(token.value) or source.unit]
-        if own and all(
-            one and one.kind == token.unit.kind and not math.isclose(one.factor, token.unit.factor) for one in own
-        ):
-            given = ", ".join(dict.fromkeys(one.measure.strip("()") for one in own if one))
-            told = f"{self._bit(token)!r} states {token.text}, but the number is given in {given}"
-            self.faults.append(told)
+        others = [
+            one
+            for one in own
+            if one and one.kind == token.unit.kind and not math.isclose(one.factor, token.unit.factor)
+        ]
+        if own and others == own:
+            given = ", ".join(dict.fromkeys(one.measure.strip("()") for one in others))
+            self.faults.append(f"{self._bit(token)!r} states {token.text}, but the number is given in {given}")
 
     def _mark_used(self, sources: Sequence[Source]) -> None:
         for source in sources:
@@ -263,12 +257,6 @@ class _Walk:
         start = self.solution.rfind(" ", 0, token.start - _AROUND) + 1 if token.start > _AROUND else 0
         end = self.solution.find(" ", token.end + _AROUND)
         return " ".join(self.solution[start : end if end > 0 else len(self.solution)].split())
-
-    def _check_break(self, place: int) -> None:
-        token, before, behind = self._around(place)
-        if not _is_harmless(token, before, behind):
-            self.numbers += 1
-            self._leave_open(token)
 
     def _explain_nowhere(self) -> None:
         for number, token in self.nowhere:
@@ -352,13 +340,12 @@ def _is_result(value: Measured, result: float) -> bool:
 
 
 def _is_harmless(token: Written, before: Written | None, behind: Written | None) -> bool:
-    is_between = before is not None and behind is not None and behind.kind in ("number", "open")
-    if before is not None and behind is not None and is_between and before.kind in ("number", "close"):
+    if before and behind and before.kind in ("number", "close") and behind.kind in ("number", "open"):
         if token.text == ":":
             # "8 : 2", and not "after 20 years: 30 - 20".
             return before.end == token.start and token.end < behind.start
-        if token.text in _COMPARES and before.kind == behind.kind == "number":
-            return _COMPARES[token.text](before.value, behind.value)
+        if token.text in ("<", ">") and before.kind == behind.kind == "number":
+            return before.value < behind.value if token.text == "<" else before.value > behind.value
     if not token.text.strip() or token.text[0] in _PUNCTUATION or token.text[-1:].isdigit():
         return True
     return not any(one and one.kind in ("number", "operator", "equals") for one in (before, behind))

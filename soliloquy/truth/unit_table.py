@@ -69,16 +69,21 @@ NO_UNIT = Unit("", 1.0)
 
 @lru_cache(1024)
 def _product(one: Unit, other: Unit, power: int) -> Unit:
-    own, others = powers_of(one.kind), powers_of(other.kind)
-    powers = {name: own.get(name, 0) + power * others.get(name, 0) for name in {**own, **others}}
+    powers = product_of(powers_of(one.kind), powers_of(other.kind), power)
     single = other.measure.isidentifier()
     written = f"{other.measure if single else f'({other.measure})'}{'' if power in (1, -1) else f'**{abs(power)}'}"
     measure = f"{one.measure or 1}{'*' if power > 0 else '/'}{written}" if one.measure or power < 0 else written
     return Unit(_kind(powers), one.factor * other.factor**power, 0.0, measure)
 
 
+def product_of(powers: Mapping[str, float], others: Mapping[str, float], power: int) -> Mapping[str, float]:
+    """Multiplies powers of base units with a power of others."""
+    found = {name: powers.get(name, 0) + power * others.get(name, 0) for name in {**powers, **others}}
+    return {name: own for name, own in found.items() if own}
+
+
 def _kind(powers: Mapping[str, float]) -> str:
-    return " ".join(f"{name}^{power:g}" for name, power in sorted(powers.items()) if power) or "dimensionless"
+    return " ".join(f"{name}^{power:g}" for name, power in sorted(powers.items())) or "dimensionless"
 
 
 @lru_cache(1024)

@@ -1,22 +1,20 @@
 """Puts the value that a text finds for an unknown into its equations: "2x + 6 = 20, so x = 13" is a contradiction."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
+from typing import NamedTuple
 
-from soliloquy.truth.arithmetic_parser import readings
+from soliloquy.truth.arithmetic_parser import reading
 from soliloquy.truth.arithmetic_policy import EXACT, MOST_TOKENS, SOLUTION, WORDS
-from soliloquy.truth.arithmetic_words import without_words
-from soliloquy.truth.calculations import sides_of
+from soliloquy.truth.calculations import sides_of, without_words
 from soliloquy.truth.written_arithmetic import ROUGHLY, Written, may_calculate, tokens_of
 
 _SIGNS = frozenset(["=", *ROUGHLY])
 _MOST_VALUES = 8
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Equation:
+class Equation(NamedTuple):
     text: str
     start: int
     end: int
@@ -28,9 +26,8 @@ class Equation:
 
     def difference(self, value: float) -> float | None:
         """Returns the difference of the sides at a value of the unknown; None if they cannot be read."""
-        first, last = (
-            _number([one for part in side for one in _filled(part, value)]) for side in (self.first, self.last)
-        )
+        sides = ([one for part in side for one in _filled(part, value)] for side in (self.first, self.last))
+        first, last = map(_number, sides)
         return None if first is None or last is None else first - last
 
     def holds(self, told: "Equation") -> bool | None:
@@ -86,15 +83,8 @@ def _equation(clause: Sequence[Written], text: str, word: str) -> Equation | Non
     if not signs or is_rest or len(names[0]) != 1 or not names[1] <= names[0]:
         return None
     [symbol] = names[0]
-    found = Equation(
-        text=text[start:end].strip(),
-        start=start,
-        end=end,
-        symbol=symbol,
-        first=sides[0],
-        last=sides[-1],
-        is_supposed=word in WORDS["supposes"],
-    )
+    is_supposed = word in WORDS["supposes"]
+    found = Equation(text[start:end].strip(), start, end, symbol, sides[0], sides[-1], is_supposed)
     return None if found.difference(1.0) is None else found
 
 
@@ -106,5 +96,5 @@ def _filled(token: Written, value: float) -> list[Written]:
 
 
 def _number(tokens: Sequence[Written]) -> float | None:
-    found = next(readings(tokens), None)
+    found = reading(tokens)
     return found.value.number if found and found.at == len(tokens) else None

@@ -124,34 +124,30 @@ def _token_at(text: str, at: int, before: Sequence[Written]) -> Written:
     match kind := str(match.lastgroup):
         case "space":
             return Written("word", "", start, end)
-        case "word":
-            return _word(match)
         case "line":
             # A calculation may go on in the next line, with its equals sign.
             goes_on = _RESTATES.match(text, end) or (before and before[-1].kind == "equals")
             return Written("word" if goes_on else "break", "", start, end)
         case "raised":
             exponent = said.translate(_EXPONENTS)
-            return Written("raised", said, start, end, float(exponent)) if _WHOLE.fullmatch(exponent) else _word(match)
+            if _WHOLE.fullmatch(exponent):
+                return Written("raised", said, start, end, float(exponent))
+            return Written("word", said, start, end)
         case "of":
-            return Written("operator", "of", start, end) if _is_share(before) else _word(match)
-        case "open" | "fraction" | "equals" | "break":
+            return Written("operator" if _is_share(before) else "word", said.lower(), start, end)
+        case "word" | "open" | "fraction" | "equals" | "break":
             return Written(kind, said, start, end)
         case "close":
             own, behind = _unit_at(text, end)
             # The A of "(20/100) A x 200" is a symbol.
-            is_symbol = own is None or _CALCULATES_ON.match(text, behind)
-            return Written("close", said, start, end) if is_symbol else Written("close", said, start, behind, unit=own)
+            is_unit = own is not None and not _CALCULATES_ON.match(text, behind)
+            return Written("close", said, start, behind if is_unit else end, unit=own if is_unit else None)
         case "function":
             return Written("function", re.sub(r"\W|_", "", said.lower().replace("√", "sqrt")), start, end)
         case "pi":
             own, end = _unit_at(text, end)
             return Written("number", "π", start, end, math.pi, unit=own)
     return Written("operator", _SIGNS[kind], start, end)
-
-
-def _word(match: re.Match[str]) -> Written:
-    return Written("word", match[0], *match.span())
 
 
 def _is_share(before: Sequence[Written]) -> bool:
@@ -180,26 +176,17 @@ def _number_at(text: str, at: int, before: Sequence[Written], *, in_words: bool)
     # The last digits of a number that is too large are no number either.
     if _ORDINAL.match(text, number.end) or is_label or not math.isfinite(number.value):
         return Written("break", text[number.start : number.end], at, number.end)
-    own, end = (
-        (parsed.unit, parsed.end) if number.start > at or _is_unit(text, number.end, parsed.end) else (None, number.end)
-    )
+    is_unit = number.start > at or _is_unit(text, number.end, parsed.end)
+    own, end = (parsed.unit, parsed.end) if is_unit else (None, number.end)
     if ":" in text[at : number.end]:
         own = unit("min")
     # A fraction has no last digit.
     place = 10.0 ** (number.exponent - len(number.plain.partition(".")[2])) if number.plain else 0.0
-    return Written(
-        "number",
-        text[at:end],
-        at,
-        end,
-        number.value,
-        place,
-        "." in number.plain and len(number.plain.replace(".", "").lstrip("0")) >= 3,
-        own,
-        number.scale,
-        ambiguous=_AMBIGUOUS.fullmatch(text[at : number.end]) is not None,
-        unit_text=text[at : number.start].strip() + text[number.end : end].strip(),
-    )
+    is_rounded = "." in number.plain and len(number.plain.replace(".", "").lstrip("0")) >= 3
+    is_ambiguous = _AMBIGUOUS.fullmatch(text[at : number.end]) is not None
+    said = text[at : number.start].strip() + text[number.end : end].strip()
+    rest = (place, is_rounded, own, number.scale, is_ambiguous, said)
+    return Written("number", text[at:end], at, end, number.value, *rest)
 
 
 def _is_bare_part(before: Sequence[Written]) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from soliloquy.runtime.listening import listening
+from soliloquy.runtime.http_server import listening
 from tests.e2e.chromium import Page
 from tests.e2e.runs import SOLILOQUY, start, worker_named
 

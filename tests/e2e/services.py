@@ -13,7 +13,7 @@ from soliloquy.runs.model import ModelSettings
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.kafka.layout import apply
 from soliloquy_services.collector.settings import LiveSettings
-from soliloquy_services.executor.settings import SandboxSettings
+from soliloquy_services.executor.policy import SandboxSettings
 
 
 @contextmanager

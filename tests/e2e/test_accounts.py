@@ -68,6 +68,7 @@ def test_the_invoice_is_the_account_to_the_last_token_in_each_dialect(tmp_path: 
     assert all(told["tokens"][kind] <= used[kind] for kind in KINDS)
 
 
+@pytest.mark.thorough
 def test_answers_that_get_lost_on_their_way_are_said_to_be_lost(tmp_path: Path) -> None:
     with fake(*FAULTS, "--retry-after", "0") as url:
         grown(tmp_path / "out", conversations=5, model_settings=priced(tmp_path, url))

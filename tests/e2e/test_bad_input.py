@@ -118,6 +118,7 @@ def test_a_folder_where_a_file_is_in_the_way_is_refused(tmp_path: Path) -> None:
     assert "out" in refused(command(tmp_path / "file" / "out"))
 
 
+@pytest.mark.thorough
 def test_a_corrupt_log_is_named_and_the_collected_conversations_stay(unfinished: Path) -> None:
     journal = (unfinished / ".run" / "journal").read_bytes()
     for leftover in unfinished.glob(".run/log.sqlite*"):

@@ -128,6 +128,7 @@ def test_an_edit_while_a_run_goes_on_does_not_reach_a_worker_that_is_started_aga
     assert stored(out) == stored(whole)
 
 
+@pytest.mark.thorough
 def test_a_dataset_in_a_store_has_its_prompts_there(whole: Path, prompts: Path, bucket: str, tmp_path: Path) -> None:
     out = f"{bucket}/dataset"
     grown(out, conversations=8, prompts=str(prompts), work=str(tmp_path))

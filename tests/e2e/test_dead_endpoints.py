@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from soliloquy.runs import progress
-from soliloquy.runtime.listening import listening
+from soliloquy.runtime.http_server import listening
 from tests.e2e.consoles import site
 from tests.e2e.hosted import answering, fake, silent
 from tests.e2e.runs import SOLILOQUY, command, grown, killed_at_end, said
@@ -168,6 +168,7 @@ def test_a_server_that_accepts_calls_and_answers_nothing_stops_a_run(
         assert "it accepts connections and answers nothing" in stopped(tmp_path, url)
 
 
+@pytest.mark.thorough
 def test_a_stopped_run_goes_on_once_its_endpoint_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(progress, "PATIENCE_SECONDS", 0.5)

@@ -66,6 +66,7 @@ def test_the_whole_loop_runs_on_an_openai_endpoint_and_the_manifest_says_so(calm
     assert all(tokens["prompt"] > tokens["completion"] > 0 for tokens in told["counts"]["tokens"].values())
 
 
+@pytest.mark.thorough
 def test_a_storm_changes_no_byte(calm: Path, tmp_path: Path) -> None:
     troubles = [f"--fault={fault}" for fault in ("throttled=0.2", "failed=0.1", "truncated=0.05", "malformed=0.05")]
     with fake(*troubles, "--retry-after", "0") as stormy:
@@ -81,6 +82,7 @@ def test_the_whole_loop_runs_on_a_model_service(tmp_path: Path) -> None:
     assert {entry["engine"] for entry in manifest(tmp_path / "out")["counts"]["models"]} == {"scripted"}
 
 
+@pytest.mark.thorough
 def test_what_was_answered_once_is_not_asked_for_again(tmp_path: Path) -> None:
     cache = str(tmp_path / "cache")
     with fake() as url:

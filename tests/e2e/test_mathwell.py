@@ -91,6 +91,7 @@ def test_classifiers_of_word_problems_are_refused_where_none_is_written(classifi
     assert done.returncode != 0
 
 
+@pytest.mark.thorough
 def test_the_same_problems_are_written_by_any_number_of_workers_and_by_the_services_of_a_kafka(
     kafka: str, classifiers: Path, tmp_path: Path
 ) -> None:

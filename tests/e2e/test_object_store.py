@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.runs import (
     SOLILOQUY,
     command,
@@ -16,6 +18,7 @@ from tests.e2e.runs import (
 )
 
 
+@pytest.mark.thorough
 def test_a_run_into_an_object_store_is_killed_and_goes_on(bucket: str, reference: Path, tmp_path: Path) -> None:
     out, work = f"{bucket}/dataset", tmp_path / "work"
     with killed_at_end(paced(out, work=str(work))) as process:

@@ -55,6 +55,7 @@ def test_the_user_has_no_shared_memory() -> None:
     assert (ran.stdout, ran.stderr) == ("Permission denied\n", "")
 
 
+@pytest.mark.thorough
 def test_a_run_is_the_same_to_the_byte(out: Path, tmp_path: Path) -> None:
     grown(tmp_path / "of-root", conversations=CONVERSATIONS)
     assert dataset(out) == dataset(tmp_path / "of-root")

@@ -5,11 +5,39 @@ from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 
-from soliloquy.v1.model_pb2 import Adapter
-from soliloquy_training.adapters.canary import Canary
+from soliloquy.runtime.answers import Answer, Unreadable
+from soliloquy.runtime.ask import Prompt
+from soliloquy.v1.model_pb2 import Adapter, GenerateRequest, Sampling
 from soliloquy_training.adapters.registry import Active, NotActivated, Registry, activation_of
 from soliloquy_training.adapters.serving import ModelService
 from soliloquy_training.adapters.version import Version
+
+_MAX_TOKENS = 600
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Canary:
+    role: str
+    prompt: Prompt
+    answer: type[Answer]
+
+    def request(self, adapter: str) -> GenerateRequest:
+        return GenerateRequest(
+            role=self.role,
+            prompt=self.prompt.name,
+            messages=self.prompt.messages,
+            schema=self.answer.json_schema(),
+            sampling=Sampling(temperature=0.0, top_p=1.0, max_tokens=_MAX_TOKENS),
+            adapter=adapter,
+        )
+
+    def complaint(self, text: str) -> str:
+        """Returns why an answer is unusable, or an empty string."""
+        try:
+            self.answer.read(text)
+        except Unreadable as unreadable:
+            return f"{self.prompt.name}: {unreadable}"
+        return ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from soliloquy.dataset.storage import Storage
-from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.regular_file import parsed_json
+from soliloquy.runtime.files import atomic_file, parsed_json
 from soliloquy.runtime.weights import digest_of
 from soliloquy_training.adapters.version import Version, stored_version
 

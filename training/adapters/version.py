@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.regular_file import parsed_json, read_json
+from soliloquy.runtime.files import parsed_json, read_json
 from soliloquy.runtime.weights import ADAPTER_CONFIG, ADAPTER_WEIGHTS, CARD, card_entry, digest_of, named_base
 
 PICTURE = "loss.png"

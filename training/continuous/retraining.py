@@ -13,13 +13,11 @@ from typing import Any, Protocol
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.tls import Tls
 from soliloquy.runtime.weights import base_digest
-from soliloquy_training.adapters.activation import Activation
-from soliloquy_training.adapters.canary import Canary
+from soliloquy_training.adapters.activation import Activation, Canary
 from soliloquy_training.adapters.registry import NotActivated, Registry
 from soliloquy_training.adapters.serving import ModelService
 from soliloquy_training.adapters.version import Version, read_version
-from soliloquy_training.continuous.folder import RetrainingFolder, RoundOutcome, RoundPlan
-from soliloquy_training.continuous.policy import Figures, Policy
+from soliloquy_training.continuous.folder import Figures, Policy, RetrainingFolder, RoundOutcome, RoundPlan
 from soliloquy_training.continuous.sources import Source
 from soliloquy_training.evaluation.report import REPORT
 from soliloquy_training.folder import Job, TrainingFolder

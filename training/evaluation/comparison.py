@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.regular_file import parsed_json, read_json, read_regular
+from soliloquy.runtime.files import parsed_json, read_json, read_regular
 from soliloquy_training.evaluation.report import CASES, REPORT, format_figure, format_share, is_measured, table
 
 # An evaluation of thousands of cases has a few megabytes.

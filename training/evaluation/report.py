@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from soliloquy.runtime.atomic_file import atomic_file
+from soliloquy.runtime.files import atomic_file
 from soliloquy_training.evaluation.cases import CaseResult
 
 REPORT = "report.json"

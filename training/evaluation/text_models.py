@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from soliloquy.runtime.extras import check_installed
+from soliloquy.runtime.extensions import check_installed
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.weights import FOLDER_ONLY, flaw_of_files
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from soliloquy.recipes.mathdial.confusion import confusion_of
-from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.files import table_beside
 from soliloquy.texts.phrases import says
 from soliloquy.truth.judge import as_written, compare
 from soliloquy.truth.numbers import numbers_in

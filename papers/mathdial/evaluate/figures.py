@@ -12,9 +12,8 @@ from soliloquy_papers.mathdial.evaluate.replies import (
     utterance_measures,
 )
 from soliloquy_papers.mathdial.published import PUBLISHED
-from soliloquy_training.evaluation.cases import parse_figures
+from soliloquy_training.evaluation.cases import parse_figures, share_of
 from soliloquy_training.evaluation.report import figure_rows, format_share, is_measured, table
-from soliloquy_training.evaluation.shares import share_of
 
 METRICS = {
     **{metric: f"Success@{k}" for k, metric in enumerate(SUCCESS, start=1)},

@@ -8,7 +8,7 @@ from soliloquy.dataset.exports.format import ExportOptions, Format, Row, text_of
 from soliloquy.dataset.exports.transcript import Transcript
 from soliloquy.recipes import recipe
 from soliloquy.recipes.mathdial.labels_pb2 import Move
-from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.files import table_beside
 
 RECIPE = "mathdial"
 

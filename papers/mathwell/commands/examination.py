@@ -19,9 +19,8 @@ from soliloquy.runtime.model import Model
 from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import CodeAttempt, Opinion, Problem, Ruling
 from soliloquy_papers.mathwell.answers import Reading
-from soliloquy_papers.mathwell.criteria.evidence import Evidence
 from soliloquy_papers.mathwell.criteria.parsed_problem import parse_problem
-from soliloquy_papers.mathwell.criteria.verdicts import Criterion, WordProblem
+from soliloquy_papers.mathwell.criteria.verdicts import Criterion, Evidence, WordProblem
 from soliloquy_papers.mathwell.judging import model_opinions
 from soliloquy_papers.mathwell.prompting import reading
 
@@ -71,8 +70,8 @@ class Examination:
         return asyncio.run(self._examined(problems, quiet=quiet)) if self.wanted else ()
 
     async def _examined(self, problems: Sequence[WordProblem], *, quiet: bool) -> Sequence[Evidence]:
+        from soliloquy_services.executor.policy import SandboxSettings
         from soliloquy_services.executor.pool import SandboxPool
-        from soliloquy_services.executor.settings import SandboxSettings
 
         async with SandboxPool(SandboxSettings()) as pool:
 

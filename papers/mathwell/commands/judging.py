@@ -15,8 +15,8 @@ from soliloquy.cli.options import AS_JSON, EXISTING_FILE, NEW_FILE, SEEDS, writi
 from soliloquy.cli.tables import table
 from soliloquy.cli.terminal import echo, open_console
 from soliloquy.problems.files.reading.rows import RefusedRow
-from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.files import atomic_file
 from soliloquy.v1.conversation_pb2 import Opinion
 from soliloquy_papers.mathwell.commands.examination import Examination, examining_options
 from soliloquy_papers.mathwell.commands.measuring import (
@@ -29,9 +29,8 @@ from soliloquy_papers.mathwell.commands.measuring import (
     told_repetition,
     word_problems,
 )
-from soliloquy_papers.mathwell.criteria.evidence import Evidence, opinions_by
 from soliloquy_papers.mathwell.criteria.operations import operations_by_people
-from soliloquy_papers.mathwell.criteria.verdicts import Criterion, Labelled, Scores, WordProblem
+from soliloquy_papers.mathwell.criteria.verdicts import Criterion, Evidence, Labelled, Scores, WordProblem, opinions_by
 from soliloquy_papers.mathwell.figures.problem_measures import ProblemMeasures
 from soliloquy_papers.mathwell.readability import dale_chall, flesch_kincaid, tokens
 

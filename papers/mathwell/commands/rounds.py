@@ -16,7 +16,7 @@ from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy_papers.mathwell.figures.authored import count_authored
 from soliloquy_papers.mathwell.figures.problem_measures import cells
-from soliloquy_training.evaluation.shares import wilson
+from soliloquy_training.evaluation.cases import wilson
 from soliloquy_training.folder import Job, TrainingFolder
 from soliloquy_training.freeze import freeze
 from soliloquy_training.settings import Diverged, TrainingSettings

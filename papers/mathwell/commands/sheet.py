@@ -9,8 +9,8 @@ from pathlib import Path
 from string import Template
 from tempfile import TemporaryDirectory
 
-from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.files import atomic_file
 from soliloquy.truth.number_format import format_rounded, with_unit
 from soliloquy.v1.conversation_pb2 import Problem
 

@@ -8,11 +8,17 @@ import numpy as np
 
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Opinion
-from soliloquy_papers.mathwell.criteria.evidence import NAMES, Evidence, evidence_vector
 from soliloquy_papers.mathwell.criteria.features import SIZE, Array, vector
 from soliloquy_papers.mathwell.criteria.forest import Forest
 from soliloquy_papers.mathwell.criteria.scoring import JUDGES, WEIGHING
-from soliloquy_papers.mathwell.criteria.verdicts import Criterion, WordProblem, opinion
+from soliloquy_papers.mathwell.criteria.verdicts import (
+    NAMES,
+    Criterion,
+    Evidence,
+    WordProblem,
+    evidence_vector,
+    opinion,
+)
 
 # All that a file of classifiers weighs: another version's rules or evidence would be read as these.
 _WEIGHED = (*JUDGES, *NAMES, f"{SIZE} features")

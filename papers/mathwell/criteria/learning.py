@@ -15,12 +15,19 @@ from sklearn.linear_model import LogisticRegression
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.seeds import seed
 from soliloquy_papers.mathwell.criteria.classifiers import Classifier, Classifiers, Scale
-from soliloquy_papers.mathwell.criteria.evidence import NAMES, SOURCES, Evidence, evidence_vector
 from soliloquy_papers.mathwell.criteria.features import Array, Flags, vector
 from soliloquy_papers.mathwell.criteria.forest import Forest
 from soliloquy_papers.mathwell.criteria.measured import Measured
 from soliloquy_papers.mathwell.criteria.scoring import score
-from soliloquy_papers.mathwell.criteria.verdicts import Criterion, Labelled, Scores
+from soliloquy_papers.mathwell.criteria.verdicts import (
+    NAMES,
+    SOURCES,
+    Criterion,
+    Evidence,
+    Labelled,
+    Scores,
+    evidence_vector,
+)
 
 # The least number of rows per label.
 LEAST = 10

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field, TypeAdapter
 
-from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.files import table_beside
 from soliloquy_papers.mathwell.criteria.parsed_problem import Mention, ParsedProblem, is_same
 from soliloquy_papers.mathwell.criteria.words import UNITS, stems
 from soliloquy_papers.mathwell.readability import flesch_kincaid

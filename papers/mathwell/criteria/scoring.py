@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.files import table_beside
 from soliloquy.v1.conversation_pb2 import Opinion, Ruling
 from soliloquy_papers.mathwell.criteria import rules
 from soliloquy_papers.mathwell.criteria.parsed_problem import MOST_CHARACTERS, ParsedProblem, parse_problem

@@ -2,7 +2,7 @@
 
 import re
 
-from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.files import table_beside
 from soliloquy.truth.numbers import numbers_in
 from soliloquy_papers.mathwell.criteria.words import WORD, sentences_of, singular, stems
 

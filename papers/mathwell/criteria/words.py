@@ -4,7 +4,7 @@ import functools
 import re
 from collections.abc import Mapping, Sequence
 
-from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.files import table_beside
 from soliloquy.texts.plurals import IRREGULAR_PLURALS
 
 _TABLE = table_beside(__file__, "words.toml")

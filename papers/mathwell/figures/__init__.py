@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from soliloquy.dataset.figures import Figures, Plot
 from soliloquy.dataset.statistics import Statistics
-from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.files import table_beside
 from soliloquy_papers.mathwell.criteria.verdicts import Criterion
 from soliloquy_papers.mathwell.figures.authored import AuthoredProblems, measures
 

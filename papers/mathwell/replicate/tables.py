@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import isclose
 from typing import Any
 
-from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.files import table_beside
 from soliloquy.runtime.values import shown
 from soliloquy.v1.conversation_pb2 import Opinion
 from soliloquy.v1.sandbox_pb2 import STATUS_OK, Job
@@ -16,7 +16,7 @@ from soliloquy_papers.mathwell.readability import dale_chall, flesch_kincaid, to
 from soliloquy_papers.mathwell.writer import ANSWER, CALL
 from soliloquy_papers.replication.published import Published, replication
 from soliloquy_papers.replication.tables import Cell, Found, Table, beside_paper, mean, portion
-from soliloquy_training.evaluation.shares import Share
+from soliloquy_training.evaluation.cases import Share
 
 Row = Mapping[str, Any]
 # The column that marks a writer's rows, and its name in the paper.

@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from soliloquy.recipes.scene import Scene
-from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.files import table_beside
 from soliloquy.standin.faults import Fields, Rates, fenced, unfenced
 from soliloquy_papers.mathwell.commissions import commission_of
 

@@ -15,10 +15,9 @@ from soliloquy.cli.options import AS_JSON, ATTEMPTS, IN_FLIGHT, PROBLEM_FILE_OUT
 from soliloquy.cli.parameters import whole
 from soliloquy.cli.terminal import echo
 from soliloquy.problems.files.problem_file import read_problems
-from soliloquy.problems.sifting.policy import SOLVE_RATE
 from soliloquy.problems.sifting.problem_lines import problem_lines
-from soliloquy.problems.sifting.sampling import bin_name, bin_of
-from soliloquy.runtime.atomic_file import atomic_file
+from soliloquy.problems.sifting.sampling import SOLVE_RATE, bin_name, bin_of
+from soliloquy.runtime.files import atomic_file
 from soliloquy.runtime.model import Model
 from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy_papers.scaffold.solve_rate import count_solved

@@ -3,6 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.files import table_beside
 
 PROTOCOL: Mapping[str, Any] = table_beside(__file__, "protocol.toml")

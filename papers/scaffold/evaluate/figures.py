@@ -4,13 +4,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.files import table_beside
 from soliloquy_papers.scaffold.evaluate.dialogues import SEGMENT
 from soliloquy_papers.scaffold.evaluate.dimensions import DIMENSIONS, Score
 from soliloquy_papers.scaffold.evaluate.evaluator import ScoredDialogue, SolveGain
-from soliloquy_training.evaluation.cases import parse_figures
+from soliloquy_training.evaluation.cases import Share, parse_figures, share_of, share_of_scores
 from soliloquy_training.evaluation.report import figure_rows, format_figure, format_share, table
-from soliloquy_training.evaluation.shares import Share, share_of, share_of_scores
 
 LEAKED, GAINED = "leaked", "delta_solve_rate"
 ENDED = "ended"

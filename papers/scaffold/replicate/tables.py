@@ -7,9 +7,8 @@ from typing import Any
 from pydantic import Field
 
 from soliloquy.recipes.scaffold.plan_rules import POLICY
-from soliloquy.runtime.answers import Answer, Unreadable
-from soliloquy.runtime.beside import table_beside
-from soliloquy.runtime.refusals import is_refusal
+from soliloquy.runtime.answers import Answer, Unreadable, is_refusal
+from soliloquy.runtime.files import table_beside
 from soliloquy_papers.replication.published import Published, replication
 from soliloquy_papers.replication.tables import Cell, Found, Table, beside_paper, mean, portion
 

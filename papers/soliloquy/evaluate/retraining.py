@@ -11,7 +11,7 @@ from soliloquy.truth.number_format import format_quantity
 from soliloquy.v1.conversation_pb2 import Calculation, Conversation, Intent, Problem
 from soliloquy_papers.soliloquy.evaluate.evaluation import evaluate
 from soliloquy_papers.soliloquy.evaluate.judging import METRICS
-from soliloquy_training.adapters.canary import Canary
+from soliloquy_training.adapters.activation import Canary
 
 
 def canaries(problem: Problem) -> Iterator[Canary]:

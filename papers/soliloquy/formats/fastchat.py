@@ -8,9 +8,8 @@ from typing import Any
 from soliloquy.dataset.exports.dialogue import Attempt, CannotConvert, Dialogue, Exchange
 from soliloquy.dataset.exports.format import ExportOptions, Format, Row, text_of
 from soliloquy.dataset.exports.formats.openai import columns
-from soliloquy.dataset.exports.prompt import prompt, read_prompt, split_prompt
 from soliloquy.dataset.exports.replies import json_object, json_text, program, read_program, read_reply, reply_text
-from soliloquy.dataset.exports.transcript import Transcript
+from soliloquy.dataset.exports.transcript import Transcript, prompt, read_prompt, split_prompt
 
 _DECIDED = '{"Use Python":"y"'
 _AGAIN = '{"Python":'

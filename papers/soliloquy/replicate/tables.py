@@ -12,7 +12,7 @@ from soliloquy.recipes.reached_values import found_right, refutes
 from soliloquy.recipes.soliloquy.codes import ACTIONS, STATE_LETTERS, WORDS
 from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
 from soliloquy.recipes.soliloquy.rules import POLICY
-from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.files import table_beside
 from soliloquy.runtime.values import shown
 from soliloquy.v1.conversation_pb2 import CodeAttempt, Conversation, Turn
 from soliloquy.v1.sandbox_pb2 import STATUS_OK, Execution, Job

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from soliloquy_services.executor.gvisor import mounts
+from soliloquy_services.executor.gvisor import bundle
 
 _UNIFIED = Path("/sys/fs/cgroup")
 _LIMITS = ("memory.limit_in_bytes", "memory.max")
@@ -79,12 +79,12 @@ def find(name: str) -> Cgroup:
     """Returns the control group that a pool can create; raises NoCgroups if it can create none."""
     if os.geteuid() != 0:
         raise NoCgroups("runsc creates control groups only as root")
-    return placed(name, mounts.MOUNTINFO.read_text("utf-8"), Path("/proc/self/cgroup").read_text("utf-8"))
+    return placed(name, bundle.MOUNTINFO.read_text("utf-8"), Path("/proc/self/cgroup").read_text("utf-8"))
 
 
 def placed(name: str, mountinfo: str, own: str) -> Cgroup:
     """Derives the control group from this process's mounts and its own control groups."""
-    mounted = list(mounts.parse(mountinfo))
+    mounted = list(bundle.parse(mountinfo))
     places = dict(line.split(":", 2)[1:] for line in own.splitlines())
     if any(mount.point == _UNIFIED and mount.kind == "cgroup2" for mount in mounted):
         # Only leaves may hold processes, so it goes beside our own group.

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from io import TextIOWrapper
 from pathlib import Path
 
-from soliloquy_services.executor.gvisor import cgroups, mounts
+from soliloquy_services.executor.gvisor import bundle, cgroups
 
 _log = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ def sweep(runtime_dir: Path) -> None:
 
 def clear(path: Path) -> None:
     """Removes the folder after unmounting what runsc has mounted in it."""
-    mounts.unmount_below(path)
+    bundle.unmount_below(path)
     shutil.rmtree(path)
 
 

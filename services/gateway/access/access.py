@@ -8,11 +8,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from soliloquy.runtime.instruments import counter, histogram
-from soliloquy_services.gateway.access.connections import Connections, Peer
+from soliloquy.runtime.metrics import counter, histogram
 from soliloquy_services.gateway.access.rate import RATE_LIMITS, RateLimits, TokenBuckets, rate_key
 from soliloquy_services.gateway.access.tokens import ROLE_OF, Token, TokenFile, allowed, is_steering
-from soliloquy_services.gateway.refusals import Code, Refusal
+from soliloquy_services.gateway.validation import Code, Refusal
 
 REQUESTS = counter("soliloquy_gateway_requests_total")
 SECONDS = histogram("soliloquy_gateway_request_seconds")
@@ -32,8 +31,6 @@ class Credentials:
 
     address: str
     token: str = ""
-    # The connection that the call came over, if there is one.
-    peer: Peer | None = None
     # The common name of a certificate that the configured authority signed.
     certificate: str = ""
 
@@ -63,7 +60,6 @@ class Access:
         self, tokens: TokenFile | None, *, limits: RateLimits = RATE_LIMITS, clock: Callable[[], float] | None = None
     ) -> None:
         self._tokens = tokens
-        self.connections = Connections()
         timed = {"clock": clock} if clock else {}
         self._calls = TokenBuckets(limits.calls, **timed)
         self._steering = TokenBuckets(limits.steering, **timed)
@@ -85,8 +81,6 @@ class Access:
     def authenticate(self, credentials: Credentials) -> Token:
         """Returns the caller; raises Refusal for unknown credentials."""
         if caller := self.caller(credentials):
-            if credentials.peer:
-                self.connections.admitted(credentials.peer)
             return caller
         _take(self._strangers, rate_key(credentials.address), "calls without a valid token from this address")
         if credentials.token:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.files import table_beside
 
 # Beyond this number, the caller who has been silent longest is forgotten.
 MOST_CALLERS = 10_000

@@ -16,9 +16,8 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AwareDatetime, ConfigDict, StringConstraints, TypeAdapter, ValidationError, with_config
 
-from soliloquy.runtime.beside import table_beside
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.regular_file import read_regular_text
+from soliloquy.runtime.files import read_regular_text, table_beside
 
 Role = Literal["reader", "operator"]
 # Each role may do everything that the roles before it may.

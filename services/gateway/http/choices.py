@@ -9,7 +9,7 @@ from typing import Any
 from soliloquy.recipes.packages import DEFAULT, folder, known_recipes
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.model.settings import Models
-from soliloquy_services.gateway.http.formats import FormatChoice, formats
+from soliloquy_services.gateway.http.files import FormatChoice, formats
 from soliloquy_services.gateway.http.routes import HttpRoute, RequestContext
 from soliloquy_services.gateway.planning import Offered
 from soliloquy_services.gateway.service import Gateway

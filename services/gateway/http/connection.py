@@ -1,7 +1,7 @@
-"""Extends uvicorn's connections: exposes the client certificate, and bounds the wait for a request."""
+"""Extends uvicorn's connections: exposes the client certificate, and bounds their number and the wait for a request."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import h11
@@ -60,18 +60,19 @@ class _Connection(h11.Connection):
 
 
 class Protocol(H11Protocol):
-    def __init__(self, *arguments: Any, accepted: Callable[[], None], **options: Any) -> None:
+    def __init__(self, *arguments: Any, most: int, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.conn = _Connection(h11.SERVER, self.config.h11_max_incomplete_event_size or HEAD_BYTES)
-        self._accepted = accepted
+        self._most = most
         self._timeout: asyncio.TimerHandle | None = None
         self._lost: asyncio.Future[None] = self.loop.create_future()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._accepted()
         self.app_state = {**self.app_state, _TRANSPORT: transport, _LOST: self._lost}
         self._start_timeout()
+        if len(self.connections) > self._most:
+            transport.abort()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)

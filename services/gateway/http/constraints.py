@@ -6,9 +6,8 @@ from typing import Any
 from soliloquy.problems.bank.bank import bank_names
 from soliloquy.recipes.packages import known_recipes
 from soliloquy_services.gateway.index import PLACE_TOKEN
-from soliloquy_services.gateway.names import LONGEST_NAME
 from soliloquy_services.gateway.paging import LARGEST_SIZE, PAGE_TOKEN
-from soliloquy_services.gateway.validation import REQUEST_ID, RUN_LIMITS
+from soliloquy_services.gateway.validation import LONGEST_NAME, REQUEST_ID, RUN_LIMITS
 
 Schema = dict[str, Any]
 

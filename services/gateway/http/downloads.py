@@ -1,6 +1,8 @@
 """A run's report, and its accepted conversations in other formats, made when they are asked for."""
 
 import asyncio
+import os
+import resource
 import shutil
 import sys
 import tempfile
@@ -15,14 +17,53 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from soliloquy.dataset.storage import Storage
+from soliloquy.runtime.failure import Failure
 from soliloquy.v1.gateway_pb2 import GetRunRequest
 from soliloquy_services.gateway.datasets import stored
-from soliloquy_services.gateway.http.files import CHUNK_BYTES, attachment
-from soliloquy_services.gateway.http.formats import formats
+from soliloquy_services.gateway.http.files import CHUNK_BYTES, attachment, formats
 from soliloquy_services.gateway.http.routes import HttpRoute, RequestContext
-from soliloquy_services.gateway.produce_file import REPORT
-from soliloquy_services.gateway.refusals import Code, Refusal
 from soliloquy_services.gateway.service import Gateway
+from soliloquy_services.gateway.validation import Code, Refusal
+
+REPORT = "report"
+# Runs that are under way come first.
+_NICENESS = 10
+
+
+def produce(place: str, kind: str, out: Path) -> None:
+    """Raises Failure and OSError."""
+    # Imported here because they load Arrow, and the gateway's own process imports this module for its constant.
+    from soliloquy.dataset.exports.exporting import export
+    from soliloquy.dataset.exports.format import ExportOptions, FolderFormat, find
+    from soliloquy.dataset.reading import Dataset
+    from soliloquy.dataset.report.writing import write_report
+    from soliloquy.problems.bank.bank import catalogue
+
+    dataset = Dataset(place)
+    if kind == REPORT:
+        write_report(dataset, out, catalogue)
+        return
+    form = find(kind)
+    if not isinstance(form, FolderFormat):
+        export(dataset, kind, out, choice=ExportOptions())
+        return
+    folder = out.with_suffix("")
+    export(dataset, kind, folder, choice=ExportOptions())
+    shutil.make_archive(str(folder), "zip", folder)
+
+
+def main() -> None:
+    place, kind, out, most_bytes = sys.argv[1:]
+    os.nice(_NICENESS)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(most_bytes), int(most_bytes)))
+    try:
+        produce(place, kind, Path(out))
+    except (Failure, OSError) as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,7 +144,7 @@ class Downloads:
         arguments = (place, kind, str(out), str(LIMITS.bytes))
         try:
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "soliloquy_services.gateway.produce_file", *arguments),
+                *(sys.executable, "-m", "soliloquy_services.gateway.http.downloads", *arguments),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=asyncio.subprocess.PIPE,

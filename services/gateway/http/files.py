@@ -11,10 +11,12 @@ from starlette.responses import Response, StreamingResponse
 from soliloquy.dataset.layout import KINDS
 from soliloquy.dataset.manifest import MANIFEST, UnreadableManifest, read_manifest, shards_of
 from soliloquy.dataset.storage import Storage
+from soliloquy.recipes.packages import known_recipes, packages
+from soliloquy.runtime.extensions import BadPackage
 from soliloquy.v1.gateway_pb2 import GetRunRequest
 from soliloquy_services.gateway.http.routes import HttpRoute, RequestContext
-from soliloquy_services.gateway.refusals import Code, Refusal
 from soliloquy_services.gateway.service import Gateway
+from soliloquy_services.gateway.validation import Code, Refusal
 
 CHUNK_BYTES = 256 * 1024
 # A manifest cannot name files outside its folder.
@@ -95,3 +97,34 @@ async def _content(place: Storage, file: File) -> AsyncIterator[bytes]:
         while left and (chunk := await asyncio.to_thread(opened.read, min(left, CHUNK_BYTES))):
             left -= len(chunk)
             yield chunk
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FormatChoice:
+    name: str
+    title: str
+    # The end of the file's name; a format that is a folder is sent as one file.
+    suffix: str
+    # The only recipe whose conversations it holds; empty for a format of all recipes.
+    recipe: str
+
+
+def formats() -> list[FormatChoice]:
+    # Imported here because it loads Arrow, which no start should wait for.
+    from soliloquy.dataset.exports.format import FORMATS, NAMES, find
+
+    found = []
+    for name in NAMES:
+        try:
+            form = find(name)
+        except BadPackage:
+            # `soliloquy export --help` says what is wrong with it.
+            continue
+        suffix = form.suffixes[0] if form.suffixes else ".zip"
+        module = FORMATS.value(name)
+        recipe = next(
+            (recipe for recipe in known_recipes() if module.startswith(tuple(f"{each}." for each in packages(recipe)))),
+            "",
+        )
+        found.append(FormatChoice(name=name, title=form.title, suffix=suffix, recipe=recipe))
+    return found

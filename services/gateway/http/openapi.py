@@ -17,7 +17,7 @@ from soliloquy_services.gateway.http.constraints import constraints, digits_up_t
 from soliloquy_services.gateway.http.responses import REQUEST_TIMEOUT, to_json
 from soliloquy_services.gateway.http.routes import DRY_RUN, HttpRoute, RequestContext
 from soliloquy_services.gateway.http.session import COOKIE
-from soliloquy_services.gateway.refusals import Code
+from soliloquy_services.gateway.validation import Code
 
 Schema = dict[str, Any]
 

@@ -13,7 +13,7 @@ from pydantic_core import to_jsonable_python
 from starlette.responses import Response
 
 from soliloquy_services.gateway.http.parsing import BodyTooSlow
-from soliloquy_services.gateway.refusals import Code, Refusal
+from soliloquy_services.gateway.validation import Code, Refusal
 
 REQUEST_TIMEOUT = 408
 _MOST_CACHED = 64

@@ -24,8 +24,8 @@ from soliloquy_services.gateway.http.parsing import parse_message
 from soliloquy_services.gateway.http.responses import CachedEncoder, json_response
 from soliloquy_services.gateway.http.routes import DRY_RUN, HttpRoute, Method, RequestContext
 from soliloquy_services.gateway.http.streams import Stream, encoded_event, event
-from soliloquy_services.gateway.refusals import Code, Refusal
 from soliloquy_services.gateway.service import Gateway
+from soliloquy_services.gateway.validation import Code, Refusal
 from soliloquy_services.gateway.watching import Skipped
 
 # The method, path and name of each RPC, and the event name of a stream's messages. Fields in braces come from the path,

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from soliloquy.runtime.instruments import counter, gauge, histogram
+from soliloquy.runtime.metrics import counter, gauge, histogram
 from soliloquy.v1.model_pb2 import Finish
 from soliloquy_services.model.engines.engine import Engine, EngineRefused
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from soliloquy.recipes.packages import known_recipes
 from soliloquy.recipes.scene import Scene, Spoil
-from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.files import table_beside
 from soliloquy.standin.faults import LEVELS, Fields, Rates, fenced, unfenced
 from soliloquy.standin.program_faults import miscalculating
 from soliloquy.standin.programs import without_input

@@ -12,7 +12,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from soliloquy.runtime.completions import LAST_EVENT, ChatResponse, model_entry, sse
-from soliloquy.runtime.listening import listening
+from soliloquy.runtime.http_server import listening
 from soliloquy.runtime.model import Model, ModelRefused
 from soliloquy.runtime.model.dialects import BATCH_FORMS, UNKNOWN
 from soliloquy.runtime.model.openai_client import PROMPT_HEADER, SEED_HEADER
@@ -22,13 +22,19 @@ from soliloquy.runtime.seeds import draw
 from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest, Message, Record
 from soliloquy_services.model.engines.scripted import word_completion
 from soliloquy_services.model.fake.batches import FakeBatches
-from soliloquy_services.model.fake.dialects import FILTERED, RefusedRequest, SpokenDialect, asked_schema, shaped
+from soliloquy_services.model.fake.dialects import (
+    FILTERED,
+    RefusedRequest,
+    SpokenDialect,
+    asked_schema,
+    sentence,
+    shaped,
+    value_of,
+)
 from soliloquy_services.model.fake.file_batches import FileRoutes
 from soliloquy_services.model.fake.invoice import Invoice, PrefixCache, text_of
-from soliloquy_services.model.fake.manners import Manners
 from soliloquy_services.model.fake.message_batches import MessageRoutes, as_chat_request, as_message
-from soliloquy_services.model.fake.schema_values import sentence, value_of
-from soliloquy_services.model.fake.settings import FakeSettings, Fate
+from soliloquy_services.model.fake.settings import FakeSettings, Fate, Manners
 
 MAX_REQUEST_BYTES = 4 * 1024**2
 PIECE_CHARACTERS = 16

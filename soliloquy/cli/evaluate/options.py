@@ -15,7 +15,7 @@ from soliloquy.cli.model_options import model_options
 from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, IN_FLIGHT, NEW_FOLDER, QUIET, SEED
 from soliloquy.cli.parameters import whole
 from soliloquy.cli.service_options import PROMPTS, gathered, with_options
-from soliloquy.runtime.foreign import refuse_foreign
+from soliloquy.runtime.files import refuse_foreign
 
 _TRAINED = setting(
     "Leave out the questions of this dataset, on which the model was trained; may be repeated.",

@@ -13,8 +13,8 @@ from rich.table import Table
 from soliloquy.cli.command import Command, setting
 from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, NEW_FOLDER, writing_to
 from soliloquy.cli.terminal import echo, open_console
-from soliloquy.runtime.extras import NotInstalled
-from soliloquy.runtime.foreign import refuse_foreign
+from soliloquy.runtime.extensions import NotInstalled
+from soliloquy.runtime.files import refuse_foreign
 
 if TYPE_CHECKING:
     from soliloquy_training.evaluation.cases import CaseResult

@@ -15,7 +15,7 @@ from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Problem
 
 if TYPE_CHECKING:
-    from soliloquy_training.adapters.canary import Canary
+    from soliloquy_training.adapters.activation import Canary
 
 RECIPE = setting(
     "The recipe of the tutor; its evaluation and prompts test an adapter.",

@@ -162,8 +162,8 @@ def _of_file(source: ProblemSource, seed: int) -> Iterable[Problem]:
 @asynccontextmanager
 async def _sandboxed() -> "AsyncIterator[Execute]":
     from soliloquy_services.executor.handler import run
+    from soliloquy_services.executor.policy import SandboxSettings
     from soliloquy_services.executor.pool import SandboxPool
-    from soliloquy_services.executor.settings import SandboxSettings
 
     async with SandboxPool(SandboxSettings()) as pool:
         yield partial(run, sandbox=pool)
@@ -196,9 +196,8 @@ def evaluate_conversations(
     max_turns: int,
 ) -> Evaluated:
     """Has the tutor hold a conversation about each of the first problems; `titles` names the metrics."""
-    from soliloquy_training.evaluation.cases import digest_of, parse_figures
+    from soliloquy_training.evaluation.cases import digest_of, parse_figures, share_of
     from soliloquy_training.evaluation.report import figure_rows, table
-    from soliloquy_training.evaluation.shares import share_of
 
     source, problems = settings.held_out()
     wanted = list(islice(problems, cases))

@@ -13,7 +13,7 @@ from soliloquy.cli.command import setting
 from soliloquy.cli.options import COUNT, RESOLVED_FOLDER, WAIT
 from soliloquy.cli.service_options import NOISE
 from soliloquy.runs.model import ModelSettings, scripted_model
-from soliloquy.runtime.extras import check_installed
+from soliloquy.runtime.extensions import check_installed
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import ModelRefused, StreamingModel, StreamListener
 from soliloquy.runtime.model.checking import require_endpoints

@@ -22,8 +22,8 @@ from soliloquy.problems.bank.family import Family
 from soliloquy.problems.bank.sampling import sample_lines
 from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.problems.files.problem_row import kind_name, strategy_name
-from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.runtime.failure import Failure, did_you_mean
+from soliloquy.runtime.files import atomic_file
 from soliloquy.runtime.seeds import seed
 from soliloquy.truth.ledger import doubt_about
 from soliloquy.truth.number_format import format_value

@@ -13,9 +13,9 @@ from soliloquy.cli.parameters import Choice, real
 from soliloquy.cli.terminal import echo
 from soliloquy.problems.sifting import near_duplicates
 from soliloquy.problems.sifting import split as sifting
-from soliloquy.problems.sifting.policy import TRAIN_SHARE
+from soliloquy.problems.sifting.sampling import TRAIN_SHARE
 from soliloquy.problems.sifting.split import SplitShares
-from soliloquy.runtime.foreign import refuse_foreign
+from soliloquy.runtime.files import refuse_foreign
 
 
 @click.command(cls=Command)

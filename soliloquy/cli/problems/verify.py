@@ -14,8 +14,8 @@ from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.problems.files.problem_row import programs_row
 from soliloquy.problems.sifting.problem_lines import ProblemLine, problem_lines
 from soliloquy.problems.solving.independent_programs import PROGRAM, PROGRAMS, dispute, run_programs, weigh
-from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.files import atomic_file
 from soliloquy.runtime.model import Model
 from soliloquy.truth.ledger import doubt_about, is_worked_out
 from soliloquy.v1.conversation_pb2 import Evidence, Problem
@@ -77,8 +77,8 @@ async def _checks(
     problems: Sequence[Problem], asked: AttendedModels, source: Path, *, quiet: bool
 ) -> dict[str, Evidence | None]:
     """Returns what the programs came to, by question."""
+    from soliloquy_services.executor.policy import SandboxSettings
     from soliloquy_services.executor.pool import SandboxPool
-    from soliloquy_services.executor.settings import SandboxSettings
 
     async with SandboxPool(SandboxSettings()) as pool:
 

@@ -21,7 +21,7 @@ from soliloquy.dataset.tally import Tally
 from soliloquy.recipes.labels import labels_of, row_path
 from soliloquy.recipes.packages import DEFAULT
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.regular_file import require_regular
+from soliloquy.runtime.files import require_regular
 from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import Conversation, Problem
 from soliloquy.v1.dataset_pb2 import Collected

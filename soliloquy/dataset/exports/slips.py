@@ -6,7 +6,7 @@ from soliloquy.dataset.exports.dialogue import Dialogue, Exchange
 from soliloquy.recipes.agreement import agrees, letter_of
 from soliloquy.recipes.recipe import find
 from soliloquy.recipes.speech import cleaned
-from soliloquy.runtime.refusals import is_refusal
+from soliloquy.runtime.answers import is_refusal
 from soliloquy.v1.conversation_pb2 import Conversation, Turn
 
 _JUDGED = tuple("abc")

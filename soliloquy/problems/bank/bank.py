@@ -1,10 +1,12 @@
 """The banks of problems that ship with Soliloquy: a folder of families per topic, and endless draws."""
 
 import hashlib
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from soliloquy.problems.bank.family import SLOT, Family, load_family
 from soliloquy.problems.bank.family_file import BadFamily, read_questions
@@ -92,3 +94,23 @@ def bank_in(folder: Path) -> Bank:
         files[path.stem] = path
         content.update(f"{path.parent.name}/{path.name}".encode() + b"\0" + path.read_bytes() + b"\0")
     return Bank(name=folder.name, files=files, digest=content.hexdigest())
+
+
+_FAMILIES = Path(__file__).with_name("families")
+
+
+class CatalogueEntry(NamedTuple):
+    topic: str
+    # From 1, the easiest, to 3.
+    difficulty: int
+
+
+@cache
+def catalogue(bank: str) -> Mapping[str, CatalogueEntry]:
+    """Returns the families by name; none for a name that is no bank's."""
+    # The name may come from a dataset's text.
+    folder = next((folder for folder in _FAMILIES.iterdir() if folder.name == bank), None)
+    return {
+        path.stem: CatalogueEntry(path.parent.name, tomllib.loads(path.read_text("utf-8"))["difficulty"])
+        for path in sorted(folder.glob("*/*.toml") if folder else ())
+    }

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from soliloquy.problems.files.prose_solution import unit_at
-from soliloquy.problems.files.stated_answer import stated_number
+from soliloquy.problems.files.stated_results import stated_number
 from soliloquy.truth.expressions import BadExpression, parse_expression
 from soliloquy.truth.units import unit_after
 

@@ -4,21 +4,54 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from pydantic import Field
 from pydantic_core import to_json
 
 from soliloquy.problems.files.annotated_solution import parse_annotated
 from soliloquy.problems.files.problem_from_row import ANSWER_STEP, BadField, check_row, mentions, problem_id
 from soliloquy.problems.files.problem_row import ProblemRow
-from soliloquy.problems.files.raw_problem import parse_raw
-from soliloquy.problems.files.reading.lines import LONGEST_LINE, flaw_of
-from soliloquy.problems.files.reading.rows import listed_names
+from soliloquy.problems.files.reading.rows import LONGEST_LINE, flaw_of, listed_names
 from soliloquy.problems.files.source_format import SourceFormat
-from soliloquy.problems.files.stated_answer import stated_answer, stated_number
+from soliloquy.problems.files.stated_results import stated_answer, stated_number
 from soliloquy.problems.files.step_questions import ANSWER_ASK
 from soliloquy.problems.solving.step_graph import steps_from_program
 from soliloquy.programs.results import program_result
+from soliloquy.runtime.answers import Answer, Fields, Unreadable
 from soliloquy.truth.measured_values import is_rounded
 from soliloquy.truth.number_format import format_number, tidy
+
+
+class Subproblem(Fields):
+    question: str = Field(alias="Question")
+    answer: str = Field(alias="Answer")
+    hint: str = Field(default="", alias="Hint")
+    wrong: str = Field(default="", alias="Incorrect Response")
+    feedback: str = Field(default="", alias="Feedback")
+
+
+class RawProblem(Answer):
+    """The form that CLASS asks for."""
+
+    problem: str = Field(alias="Problem")
+    subproblems: list[Subproblem] = Field(alias="SubProblems", min_length=1)
+
+
+def parse_raw(text: str) -> dict[str, Any]:
+    """Returns the fields of a problem file; hints, wrong answers and feedback go to `extra`. Raises BadField."""
+    try:
+        raw, _ = RawProblem.read(text)
+    except Unreadable as unreadable:
+        raise BadField("solution", str(unreadable)) from unreadable
+    parts = raw.subproblems
+    if not all(part.question.strip() and part.answer.strip() for part in parts):
+        raise BadField("solution", "a subproblem lacks its question or its answer")
+    return {
+        "question": raw.problem,
+        "solution": "\n".join(part.answer for part in parts),
+        "steps": [{"kind": "concept", "ask": part.question, "explanation": part.answer} for part in parts],
+        "extra": {"subproblems": [{"hint": one.hint, "wrong": one.wrong, "feedback": one.feedback} for one in parts]},
+    }
+
 
 # The fields of a problem file that columns map to; "unit" goes into the answer, "extra" is merged.
 FIELDS = (

@@ -15,8 +15,8 @@ from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow
 from soliloquy.problems.files.row_faults import refusal
 from soliloquy.problems.files.source_format import SourceFormat
-from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.files import atomic_file
 from soliloquy.runtime.seeds import digest
 
 _WRITE_ANSWER = "nothing is compared with it; write the number and its unit alone, e.g. 2.5 m"

@@ -13,9 +13,8 @@ from pydantic import ValidationError
 from soliloquy.problems.book import as_one_line
 from soliloquy.problems.files.problem_from_row import BadField, check_row, problem_from_row, problem_id
 from soliloquy.problems.files.problem_row import ProblemRow
-from soliloquy.problems.files.reading.json_text import NotJson, parse_json
-from soliloquy.problems.files.reading.lines import TextLine, lines
-from soliloquy.problems.files.reading.rows import UnreadableSource
+from soliloquy.problems.files.reading.json_rows import NotJson, parse_json
+from soliloquy.problems.files.reading.rows import TextLine, UnreadableSource, lines
 from soliloquy.problems.files.row_faults import refusal
 from soliloquy.v1.conversation_pb2 import Problem
 

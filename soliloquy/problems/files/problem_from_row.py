@@ -10,12 +10,11 @@ from soliloquy.problems.files.step_questions import ANSWER_ASK, ask_differently
 from soliloquy.runtime.seeds import digest
 from soliloquy.truth.calculations import Calculation, calculations_of
 from soliloquy.truth.expressions import BadExpression, Expression, Unworkable, parse_expression
-from soliloquy.truth.foreign_units import is_foreign_unit
 from soliloquy.truth.ledger import make_ledger
 from soliloquy.truth.measured_values import has_three_digits, is_rounded
 from soliloquy.truth.number_format import format_number, format_value, is_workable, tidy
 from soliloquy.truth.quantities import quantities_in
-from soliloquy.truth.result_units import asked_kinds, is_another
+from soliloquy.truth.result_units import asked_kinds, is_another, is_foreign_unit
 from soliloquy.truth.sources import Provenance, provenance_of
 from soliloquy.truth.unit_algebra import contradicts
 from soliloquy.truth.units import unit

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
 
-from soliloquy.problems.files.stated_answer import stated_answer
+from soliloquy.problems.files.stated_results import stated_answer
 from soliloquy.truth.ledger import programs_in
 from soliloquy.truth.number_format import LARGEST, is_workable
 from soliloquy.v1.conversation_pb2 import (

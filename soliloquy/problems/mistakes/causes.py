@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple, Self
 
 from soliloquy.recipes.quantity_names import distinct_name
-from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.files import table_beside
 from soliloquy.truth.expressions import Expression
 from soliloquy.truth.number_format import format_number
 from soliloquy.v1.conversation_pb2 import Quantity

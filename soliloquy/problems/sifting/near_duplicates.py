@@ -9,9 +9,9 @@ from pathlib import Path
 
 from rensa import RMinHash, RMinHashLSH
 
-from soliloquy.problems.sifting.policy import DUPLICATES
 from soliloquy.problems.sifting.problem_lines import problem_lines
-from soliloquy.runtime.atomic_file import atomic_file
+from soliloquy.problems.sifting.sampling import DUPLICATES
+from soliloquy.runtime.files import atomic_file
 from soliloquy.runtime.seeds import digest
 
 # Seed of the sketches: the same file always gives the same result.

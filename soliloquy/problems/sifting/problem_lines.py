@@ -8,7 +8,7 @@ from typing import Any
 
 from soliloquy.problems.book import as_one_line
 from soliloquy.problems.files.problem_file import text_lines
-from soliloquy.problems.files.reading.json_text import NotJson, parse_json
+from soliloquy.problems.files.reading.json_rows import NotJson, parse_json
 from soliloquy.problems.files.reading.rows import UnreadableSource
 from soliloquy.programs.tracing import structure_of
 from soliloquy.runtime.seeds import digest

@@ -2,10 +2,35 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
-from soliloquy.problems.sifting.policy import SOLVE_RATE
+from soliloquy.runtime.files import table_beside
 from soliloquy.runtime.seeds import seed
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DuplicatePolicy:
+    shingle: int
+    same: float
+    recall: float
+    most_bands: int
+    most_rows: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SolveRatePolicy:
+    edge: float
+    below: float
+    bin: float
+
+
+_POLICY = table_beside(__file__, "policy.toml")
+
+DUPLICATES = DuplicatePolicy(**_POLICY["duplicates"])
+TRAIN_SHARE: float = _POLICY["split"]["train"]
+SOLVE_RATE = SolveRatePolicy(**_POLICY["solve_rate"])
+
 
 Bin = TypeVar("Bin", bound=Hashable)
 

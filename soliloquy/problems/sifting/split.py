@@ -9,8 +9,8 @@ from pathlib import Path
 
 from soliloquy.problems.sifting.problem_lines import ProblemLine, problem_lines
 from soliloquy.problems.sifting.sampling import by_solve_rate, draw_sample, even_sample, short_bins
-from soliloquy.runtime.atomic_file import atomic_file
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.files import atomic_file
 from soliloquy.runtime.seeds import seed
 
 # Describes the parts of a split, in its folder.

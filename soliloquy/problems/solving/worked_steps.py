@@ -1,6 +1,6 @@
 """Has a model read a solution in prose into steps, and calculates each of them again."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,13 +9,15 @@ from pydantic import BeforeValidator, Field, ValidationError
 
 from soliloquy.problems.files.problem_from_row import BadField, problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
+from soliloquy.problems.solving.step_graph import steps_from_script
+from soliloquy.programs.terms import CannotTrace
 from soliloquy.recipes.answers import Text
 from soliloquy.recipes.claims import is_in
 from soliloquy.recipes.templates import Templates
 from soliloquy.runtime.answers import Answer, Fields, Unreadable
 from soliloquy.runtime.ask import Ask, Prompt, Unusable
 from soliloquy.truth.number_format import format_value
-from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_MODEL, PLAN_SOURCE_PROSE, Claim, Problem, Step
+from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_MODEL, PLAN_SOURCE_PROSE, Claim, CodeAttempt, Problem, Step
 
 _TEXTS = Templates(Path(__file__).with_name("prompts"), {"steps": {"question", "solution"}}, recipe="problems").own
 # An input with this source stands in the question.
@@ -109,3 +111,25 @@ def _row(step: _Step) -> dict[str, Any]:
         ],
         "result": {"symbol": step.symbol, "name": step.sought, "value": step.value, "unit": step.unit},
     }
+
+
+def is_bare(problem: Problem) -> bool:
+    """Whether the solution says the answer and nothing of how it is found."""
+    results = sum(step.HasField("result") for step in problem.steps)
+    return results <= 1 and not any(step.expression or step.formula for step in problem.steps)
+
+
+def agreed_steps(problem: Problem, programs: Iterable[CodeAttempt]) -> Sequence[Step]:
+    """Returns the steps of the first program that can be followed to the answer; empty if none can."""
+    answer = {"value": problem.answer.value, "unit": problem.answer.unit}
+    for program in programs:
+        try:
+            steps = steps_from_script(program.code, *program.result_variables[:1])
+            row = ProblemRow.model_validate(
+                {"question": problem.question, "solution": program.code, "steps": steps, "answer": answer}
+            )
+            return problem_from_row(row, problem.source).steps
+        except (CannotTrace, ValidationError, BadField):
+            # Another program may have been written in a way that can be followed.
+            continue
+    return ()

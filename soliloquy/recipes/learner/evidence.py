@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.files import table_beside
 from soliloquy.texts.phrases import says
 from soliloquy.texts.utterances import content_words
 from soliloquy.truth.numbers import numbers_in_digits

@@ -1,5 +1,5 @@
 """The recipe's limits and shares, from `rules.toml`."""
 
-from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.files import table_beside
 
 POLICY = table_beside(__file__, "rules.toml")

@@ -11,8 +11,7 @@ from soliloquy.recipes.claims import unit_in
 from soliloquy.recipes.scaffold.labels_pb2 import SubQuestion
 from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.texts.phrases import says, says_exactly
-from soliloquy.truth.algebra import are_equivalent
-from soliloquy.truth.algebra_answers import algebra, gives_algebra
+from soliloquy.truth.algebra import algebra, are_equivalent, gives_algebra
 from soliloquy.truth.calculations import calculations_of
 from soliloquy.truth.exactness import NOISE, is_right
 from soliloquy.truth.expressions import BadExpression, Unworkable

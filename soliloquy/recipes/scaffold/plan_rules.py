@@ -15,7 +15,7 @@ from soliloquy.recipes.scaffold.expected_answers import (
 )
 from soliloquy.recipes.scaffold.labels_pb2 import Plan, SubQuestion
 from soliloquy.recipes.scaffold.told_names import undefined_names
-from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.files import table_beside
 from soliloquy.texts.phrases import says
 from soliloquy.texts.utterances import content_words
 from soliloquy.truth.expressions import parse_expression

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from soliloquy.recipes.symbols import SYMBOLS, is_word
-from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.files import table_beside
 from soliloquy.texts.utterances import FUNCTION_WORDS, content_words
 from soliloquy.truth.expressions import Expression
 from soliloquy.truth.laws import expression, laws_in

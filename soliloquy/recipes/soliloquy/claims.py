@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from soliloquy.recipes.settled import StudentAnswer, asked_for
 from soliloquy.recipes.soliloquy.facts import Facts, matches
 from soliloquy.texts.phrases import says, says_exactly
-from soliloquy.truth.algebra_answers import gives_algebra
+from soliloquy.truth.algebra import gives_algebra
 from soliloquy.truth.judge import judge_text
 from soliloquy.truth.laws import holds, laws_in
 from soliloquy.truth.quantities import WrittenQuantity

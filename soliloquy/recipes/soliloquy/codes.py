@@ -1,7 +1,7 @@
 """The paper's numbered actions, and readable names for its codes."""
 
 from soliloquy.recipes.soliloquy.labels_pb2 import StepState
-from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.files import table_beside
 
 # Which actions may follow which evaluation.
 ACTIONS = {"a": {1, 2}, "b": {3}, "c": {4, 5}, "d": {6}, "e": {7}, "f": {8, 9, 10, 11}, "g": {12}}

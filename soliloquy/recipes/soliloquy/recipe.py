@@ -5,7 +5,7 @@ from soliloquy.recipes.person import Guide, Person
 from soliloquy.recipes.recipe import Recipe
 from soliloquy.recipes.soliloquy import codes, composer, lessons, planner, prompting, rules, student, truth
 from soliloquy.recipes.soliloquy.answers import Reply
-from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.files import table_beside
 
 RECIPE = Recipe(
     enrichment_prompt=prompting.enriching,

@@ -13,7 +13,7 @@ from soliloquy.recipes.settled import program_fault, reply_fault
 from soliloquy.recipes.soliloquy.codes import GIVING_ACTIONS, GOING_BACK, STATE_LETTERS
 from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
 from soliloquy.recipes.soliloquy.truth import TurnTruth, assess, settled_answer, unassessed
-from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.files import table_beside
 from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_PROSE, Conversation, Ending, Intent, Turn
 
 POLICY = table_beside(__file__, "rules.toml")

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from soliloquy.runtime.model.batch_api import BatchApi
-from soliloquy.runtime.model.batch_files import FileBatches
+from soliloquy.runtime.model.batch_lines import FileBatches
 from soliloquy.runtime.model.batch_messages import MessageBatches
 from soliloquy.runtime.model.batch_sender import BatchSender
 from soliloquy.runtime.model.batch_table import BatchTable

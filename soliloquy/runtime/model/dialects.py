@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from pydantic import TypeAdapter
 
-from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.files import table_beside
 
 UNKNOWN = "unknown"
 Form = Literal["strict", "loose", "object_schema", "object"]

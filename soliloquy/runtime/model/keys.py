@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.files import read_regular_text
 from soliloquy.runtime.model.settings import Endpoint
-from soliloquy.runtime.regular_file import read_regular_text
 
 DEFAULT_KEY_VARIABLE = "OPENAI_API_KEY"
 # Local servers are given any word as their key: "x", "none", "EMPTY", "ollama".

@@ -1,6 +1,6 @@
 """Metrics of model calls. Labels are names from the settings, so there are few."""
 
-from soliloquy.runtime.instruments import counter, gauge, histogram
+from soliloquy.runtime.metrics import counter, gauge, histogram
 
 CALLS = counter("soliloquy_model_calls_total")
 FAULTS = counter("soliloquy_model_faults_total")

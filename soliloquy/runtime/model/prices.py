@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from pydantic import TypeAdapter
 
-from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.files import table_beside
 
 # The date or number of a version behind a model's name.
 _VERSION = re.compile(r"(-\d{4}-\d{2}-\d{2}|-\d{8}|-latest)$")

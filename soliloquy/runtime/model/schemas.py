@@ -3,12 +3,167 @@
 import functools
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from soliloquy.runtime.model.dialects import Dialect
-from soliloquy.runtime.model.schema_shapes import FIELD, Schema, Shape, shapes_of
+
+# The field that holds an answer whose schema is a union, where the root must be an object.
+FIELD = "answer"
+# Keywords that every dialect takes.
+_CORE = {"type", "properties", "required", "additionalProperties", "enum", "items", "anyOf", "$ref", "$defs", "title"}
+_CORE |= {"description"}
+# Keywords whose value maps names to schemas, or lists schemas.
+_NAMED, _LISTED = ("properties", "$defs"), ("anyOf", "oneOf", "allOf", "prefixItems")
+_TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
+
+Schema = Mapping[str, Any]
+
+
+class Shape(NamedTuple):
+    name: str
+    schema: Schema
+    # The fields that are null where the schema has none.
+    nullable: Sequence[str]
+
+
+def shapes_of(schema: Schema, dialect: Dialect) -> Sequence[Shape]:
+    """Returns the schema as a whole, nested in a field, with a union merged to one object, and with fewer keywords."""
+    plain, bare = written(schema, dialect.without_keywords), written(schema, None)
+    optional = [name for part, _ in _parts(schema) if "properties" in part for name in _optional(part)]
+    if "anyOf" not in schema:
+        shapes = [Shape("whole", plain, optional), Shape("bare", bare, optional)]
+    else:
+        merged, lacking = _merged(plain)
+        shapes = [
+            *([Shape("whole", plain, optional)] if dialect.root_union else []),
+            Shape("nested", _nested(plain), optional),
+            Shape("merged", merged, [*optional, *lacking]),
+            Shape("bare merged", _merged(bare)[0], [*optional, *lacking]),
+        ]
+    fitting = [shape for shape in shapes if not next(faults(shape.schema, dialect), "")]
+    return fitting or shapes[-1:]
+
+
+def written(schema: Any, without: frozenset[str] | None) -> Any:
+    """Returns a schema without some keywords, or with the core ones only.
+
+    Each part tells its type. An object has all of its keys and no others; one that it may lack is null.
+    """
+    if isinstance(schema, list):
+        return [written(each, without) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made: dict[str, Any] = {}
+    for keyword, value in schema.items():
+        if keyword in _NAMED:
+            made[keyword] = {name: written(each, without) for name, each in value.items()}
+        elif keyword == "const" and (without is None or "const" in without):
+            made["enum"] = [value]
+        elif keyword in _CORE or (without is not None and keyword not in without):
+            # Few engines know all classes of characters.
+            made[keyword] = value.replace(r"\d", "[0-9]") if keyword == "pattern" else written(value, without)
+    values = made.get("enum") or ([made["const"]] if "const" in made else [])
+    if values and "type" not in made and len(types := {_TYPES[type(value)] for value in values}) == 1:
+        made["type"] = types.pop()
+    if fields := made.get("properties"):
+        optional = _optional(schema)
+        made["properties"] = {name: _or_null(each) if name in optional else each for name, each in fields.items()}
+        made |= {"required": list(fields), "additionalProperties": False}
+    return made
+
+
+def _optional(schema: Schema) -> Sequence[str]:
+    return [name for name in schema["properties"] if name not in schema.get("required", ())]
+
+
+def _or_null(schema: Schema) -> Schema:
+    null = {"type": "null"}
+    return schema if null in schema.get("anyOf", ()) else {"anyOf": [schema, null]}
+
+
+def _nested(schema: Schema) -> Schema:
+    named = {"$defs": schema["$defs"]} if "$defs" in schema else {}
+    inner = {keyword: value for keyword, value in schema.items() if keyword not in ("$defs", "type")}
+    return {
+        "type": "object",
+        "properties": {FIELD: inner},
+        "required": [FIELD],
+        "additionalProperties": False,
+        **named,
+    }
+
+
+def _merged(schema: Schema) -> tuple[Schema, Sequence[str]]:
+    """Returns one object with the fields of all, and the fields that some of them lack, which may be null."""
+    kinds: Sequence[Schema] = schema["anyOf"]
+    fields: dict[str, list[Schema]] = {}
+    for kind in kinds:
+        for name, field_schema in kind["properties"].items():
+            fields.setdefault(name, []).append(field_schema)
+    nullable = tuple(name for name, found in fields.items() if len(found) < len(kinds))
+    properties = {
+        name: _or_null(_either(found)) if name in nullable else _either(found) for name, found in fields.items()
+    }
+    rest = {keyword: value for keyword, value in schema.items() if keyword != "anyOf"}
+    merged = {"type": "object", "properties": properties, "required": list(fields), "additionalProperties": False}
+    return rest | merged, nullable
+
+
+def _either(schemas: Sequence[Schema]) -> Schema:
+    distinct = list({json.dumps(each, sort_keys=True): each for each in schemas}.values())
+    if len(distinct) == 1:
+        return distinct[0]
+    values = [each.get("enum", [each["const"]] if "const" in each else None) for each in distinct]
+    if any(found is None for found in values):
+        return {"anyOf": distinct}
+    every = list(dict.fromkeys(value for found in values for value in found))
+    return {**{keyword: value for keyword, value in distinct[0].items() if keyword != "const"}, "enum": every}
+
+
+def faults(schema: Schema, dialect: Dialect) -> Iterator[str]:
+    """Yields why a dialect does not take a schema as one that it enforces."""
+    if "anyOf" in schema and not dialect.root_union:
+        yield "the root is a union"
+    keys = characters = values = depth = 0
+    for part, level in _parts(schema):
+        depth = max(depth, level)
+        if forbidden := dialect.without_keywords & part.keys():
+            yield f"{sorted(forbidden)[0]!r} is not permitted"
+        fields = part.get("properties", {})
+        keys += len(fields)
+        enum = part.get("enum", ())
+        values += len(enum)
+        characters += sum(map(len, fields)) + sum(len(str(value)) for value in (*enum, part.get("const", "")))
+        if fields and set(part.get("required", ())) != set(fields):
+            yield "'required' has to list every key"
+        if fields and part.get("additionalProperties") is not False:
+            yield "'additionalProperties' has to be false"
+        first = [next(iter(each["properties"]), "") for each in part.get("anyOf", ()) if "properties" in each]
+        if not dialect.same_first_keys and len(first) > len(set(first)):
+            yield "the objects of a union begin with the same key"
+        if not part.keys() & {"type", "anyOf", "$ref"}:
+            yield "a part has no type"
+    for name, measured in (("keys", keys), ("depth", depth), ("enum_values", values), ("characters", characters)):
+        most = getattr(dialect, f"max_{name}")
+        if most and measured > most:
+            yield f"{measured} {name.replace('_', ' ')} exceed the limit of {most}"
+
+
+def _parts(schema: Schema, level: int = 1) -> Iterator[tuple[Schema, int]]:
+    """Yields each schema inside of a schema, with its level; the level of a definition is not looked up."""
+    yield schema, level
+    for keyword, value in schema.items():
+        if keyword in _NAMED:
+            for each in value.values():
+                yield from _parts(each, level + 1)
+        elif keyword in _LISTED:
+            for each in value:
+                yield from _parts(each, level)
+        elif keyword == "items":
+            yield from _parts(value, level + 1)
+
 
 _OPENING = re.compile(rf'\s*\{{\s*"{FIELD}"\s*:\s*(?=\{{)')
 _CLOSING = re.compile(r"\s*\}\s*\Z")

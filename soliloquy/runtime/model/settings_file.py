@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 from pydantic import TypeAdapter, ValidationError
 
 from soliloquy.runtime.failure import Failure, did_you_mean
+from soliloquy.runtime.files import read_json, read_regular_text
 from soliloquy.runtime.model.dialects import BATCH_FORMS, dialect_of
 from soliloquy.runtime.model.settings import Endpoint, Models, PromptSettings, Role
-from soliloquy.runtime.regular_file import read_json, read_regular_text
 from soliloquy.runtime.tls import Tls
 
 # The table of a run file that has the settings of its models.

@@ -11,7 +11,7 @@ from opentelemetry.sdk.environment_variables import OTEL_BSP_MAX_QUEUE_SIZE, OTE
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 
-from soliloquy.runtime.instruments import counter
+from soliloquy.runtime.metrics import counter
 from soliloquy.runtime.traces.recording import Recording
 from soliloquy.runtime.traces.spans import record_with
 

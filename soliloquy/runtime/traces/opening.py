@@ -3,7 +3,7 @@
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
-from soliloquy.runtime.extras import NotInstalled
+from soliloquy.runtime.extensions import NotInstalled
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,8 +1,8 @@
 """The interface between a stage and its transport. tests/integration/transport/contract.py tests every adapter."""
 
 import asyncio
-from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, Self
 
@@ -141,3 +141,46 @@ async def first_deliveries(take: Callable[[], list[Delivery]], woken: asyncio.Ev
                 await woken.wait()
         except TimeoutError:
             return []
+
+
+class Watermark:
+    """The offset up to which every event is finished, and the finished offsets beyond it."""
+
+    def __init__(self, position: int, ahead: Iterable[int] = ()) -> None:
+        self.position = position
+        self.ahead = set(ahead)
+        self._taken: deque[int] = deque()
+        self._open: set[int] = set()
+
+    def take(self, offset: int) -> bool:
+        """Records a fetched offset, in order; returns False if it was finished before."""
+        self._taken.append(offset)
+        if offset in self.ahead:
+            return False
+        self._open.add(offset)
+        return True
+
+    def is_finished(self, offset: int) -> bool:
+        return offset <= self.position or offset in self.ahead
+
+    def is_open(self, offset: int) -> bool:
+        return offset in self._open
+
+    def unfinished(self, end: int) -> int:
+        """Counts the unfinished offsets below `end`."""
+        return end - 1 - self.position - len(self.ahead)
+
+    def finish(self, offset: int) -> None:
+        self._open.remove(offset)
+        self.ahead.add(offset)
+        while self._taken and self._taken[0] in self.ahead:
+            self.position = self._taken.popleft()
+            self.ahead.remove(self.position)
+
+    def skip(self, offset: int) -> None:
+        """Finishes an offset that was never taken."""
+        if offset > self.position:
+            self.ahead.add(offset)
+        while self.position + 1 in self.ahead:
+            self.position += 1
+            self.ahead.remove(self.position)

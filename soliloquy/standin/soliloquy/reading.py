@@ -9,7 +9,7 @@ from soliloquy.standin.slips import same
 from soliloquy.standin.soliloquy.steps import answer, book, is_numeric, step_of
 from soliloquy.texts.phrases import says
 from soliloquy.texts.utterances import content_words
-from soliloquy.truth.algebra_answers import gives_algebra
+from soliloquy.truth.algebra import gives_algebra
 from soliloquy.truth.judge import in_unit, judge_text
 from soliloquy.truth.ledger import ledger_of
 from soliloquy.truth.quantities import WrittenQuantity, values_in

@@ -29,7 +29,7 @@ from soliloquy.standin.soliloquy.steps import (
 )
 from soliloquy.standin.stated import claims_in
 from soliloquy.texts.phrases import says
-from soliloquy.truth.algebra_answers import algebra, stated_algebra
+from soliloquy.truth.algebra import algebra, stated_algebra
 from soliloquy.truth.number_format import format_value
 from soliloquy.truth.units import measured
 from soliloquy.v1.conversation_pb2 import STEP_KIND_ALGEBRA, Slip, Step, StepKind

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from aiokafka import AIOKafkaProducer
 
-from soliloquy.runtime.dead_letters import letters
 from soliloquy.runtime.events import MAX_EVENT_BYTES
+from soliloquy.runtime.reading import letters
 from soliloquy.runtime.topics import RETRY, TOPICS, origin
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.kafka.transport import KafkaTransport

@@ -15,8 +15,7 @@ from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.weights import base_digest
 from soliloquy.v1.model_pb2 import Adapter, Completion, GenerateRequest, Message, Sampling
 from soliloquy_papers.soliloquy.evaluate.retraining import canaries
-from soliloquy_training.adapters.activation import Activation
-from soliloquy_training.adapters.canary import Canary
+from soliloquy_training.adapters.activation import Activation, Canary
 from soliloquy_training.adapters.registry import Active, NotActivated, Registry
 from soliloquy_training.adapters.serving import ModelService
 from soliloquy_training.adapters.version import Version, read_version
@@ -31,7 +30,7 @@ pytestmark = needs_torch
 @pytest.fixture(autouse=True)
 def short_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Weights drawn at random find no end of a text."""
-    monkeypatch.setattr("soliloquy_training.adapters.canary._MAX_TOKENS", 20)
+    monkeypatch.setattr("soliloquy_training.adapters.activation._MAX_TOKENS", 20)
 
 
 @pytest.fixture
@@ -131,6 +130,7 @@ async def test_what_was_trained_on_another_base_is_not_even_loaded(
     assert registry.active() == {}
 
 
+@pytest.mark.thorough
 async def test_what_fails_its_canaries_leaves_everything_as_it_was(
     activation: Activation, service: ModelService, versions: Sequence[Version], registry: Registry
 ) -> None:

@@ -9,9 +9,9 @@ import grpc
 from soliloquy.client import Sandbox
 from soliloquy.runtime.tls import ServerTls
 from soliloquy.v1.sandbox_pb2_grpc import SandboxServiceStub
+from soliloquy_services.executor.policy import SandboxSettings
 from soliloquy_services.executor.pool import SandboxPool
 from soliloquy_services.executor.server import SandboxServer
-from soliloquy_services.executor.settings import SandboxSettings
 
 if TYPE_CHECKING:
     from soliloquy.v1.sandbox_pb2_grpc import SandboxServiceAsyncStub

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from soliloquy_services.executor.gvisor import mounts
+from soliloquy_services.executor.gvisor import bundle
 from soliloquy_services.executor.gvisor.folder import PREFIX
 
 _PARENT = 1
@@ -24,7 +24,7 @@ def leftovers(runtime_dir: Path) -> list[str]:
     commands = _commands()
     told = [f"process {pid}: {command}" for pid, command in commands.items() if f"{runtime_dir}/" in command]
     told += [f"orphan {pid} of {exe}" for pid, exe in _orphans(commands).items()]
-    mounted = mounts.parse(mounts.MOUNTINFO.read_text("utf-8"))
+    mounted = bundle.parse(bundle.MOUNTINFO.read_text("utf-8"))
     told += [f"mount {mount.point}" for mount in mounted if runtime_dir in mount.point.parents]
     running = "\n".join(commands.values())
     told += [f"cgroup {folder}" for folder in cgroups() if folder not in _OLDER and folder.name not in running]

@@ -10,9 +10,8 @@ import pytest
 from soliloquy.v1.sandbox_pb2 import STATUS_OK, Execution, Job
 from soliloquy_services.executor.guest.vet import VetResult
 from soliloquy_services.executor.launcher import SandboxLauncher, open_launcher
-from soliloquy_services.executor.policy import MATH
+from soliloquy_services.executor.policy import MATH, SandboxSettings
 from soliloquy_services.executor.sandbox import WarmSandbox
-from soliloquy_services.executor.settings import SandboxSettings
 from soliloquy_services.executor.submission import Submission
 
 # Some jobs here walk whole trees, which takes gVisor on ptrace its time; the CPU limit goes by the wall limit.

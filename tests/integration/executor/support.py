@@ -14,8 +14,8 @@ import pytest
 
 from soliloquy.v1.sandbox_pb2 import LANE_FAST, STATUS_OK, Execution, Job, Lane, Limits, Value
 from soliloquy_services.executor.gvisor.runsc import SandboxUnavailable
+from soliloquy_services.executor.policy import SandboxSettings
 from soliloquy_services.executor.pool import SandboxPool
-from soliloquy_services.executor.settings import SandboxSettings
 from tests.waiting import PATIENCE_SECONDS, until
 
 # In CI a missing runsc is a failure, not a reason to skip.

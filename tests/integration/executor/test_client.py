@@ -11,9 +11,9 @@ import pytest
 
 from soliloquy.client import Sandbox, ServiceUnavailable, Unserialisable
 from soliloquy.v1.sandbox_pb2 import ExecuteRequest, Job
+from soliloquy_services.executor.policy import SandboxSettings
 from soliloquy_services.executor.pool import SandboxPool
 from soliloquy_services.executor.server import SandboxServer
-from soliloquy_services.executor.settings import SandboxSettings
 from tests.integration.executor.calling import ANY_PORT, client_of, connected, served
 from tests.integration.executor.support import (
     job,

@@ -14,9 +14,8 @@ import pytest
 
 from soliloquy_services.executor.gvisor.runsc import SandboxUnavailable
 from soliloquy_services.executor.launcher import SandboxLauncher, open_launcher
-from soliloquy_services.executor.policy import CGROUP, KINDS
+from soliloquy_services.executor.policy import CGROUP, KINDS, SandboxSettings
 from soliloquy_services.executor.sandbox import SandboxDied
-from soliloquy_services.executor.settings import SandboxSettings
 from tests.cases import each_case
 from tests.integration.executor import nobody
 from tests.integration.executor.leftovers import leftovers
@@ -29,7 +28,7 @@ pytestmark = needs_runsc
 _OWNER = """
 import asyncio, os, sys
 from pathlib import Path
-from soliloquy_services.executor.settings import SandboxSettings
+from soliloquy_services.executor.policy import SandboxSettings
 from soliloquy_services.executor.launcher import open_launcher
 
 async def main():

@@ -13,7 +13,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 
 from soliloquy.client import JobRefused, Sandbox, ServiceUnavailable
-from soliloquy.runtime.listening import CannotListen
+from soliloquy.runtime.http_server import CannotListen
 from soliloquy.runtime.traces import spans
 from soliloquy.runtime.traces.export import sending
 from soliloquy.v1.sandbox_pb2 import (
@@ -27,9 +27,9 @@ from soliloquy.v1.sandbox_pb2 import (
     Limits,
 )
 from soliloquy.v1.sandbox_pb2_grpc import SandboxServiceStub
+from soliloquy_services.executor.policy import SandboxSettings
 from soliloquy_services.executor.pool import SandboxPool
 from soliloquy_services.executor.server import READ_AHEAD, SERVICE, SandboxServer
-from soliloquy_services.executor.settings import SandboxSettings
 from tests.integration.executor.calling import ANY_PORT, client_of, connected, served
 from tests.integration.executor.support import (
     Runsc,

@@ -17,7 +17,7 @@ import asyncio
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from soliloquy_services.executor.gvisor.runsc import SandboxUnavailable
-from soliloquy_services.executor.settings import SandboxSettings
+from soliloquy_services.executor.policy import SandboxSettings
 from soliloquy_services.executor.launcher import open_launcher
 
 async def boot():

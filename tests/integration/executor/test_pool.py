@@ -36,7 +36,7 @@ import asyncio, sys
 from pathlib import Path
 from soliloquy.v1.sandbox_pb2 import Job
 from soliloquy_services.executor.pool import SandboxPool
-from soliloquy_services.executor.settings import SandboxSettings
+from soliloquy_services.executor.policy import SandboxSettings
 
 async def main():
     pool = SandboxPool(SandboxSettings(sandboxes=1, wall_seconds=60, runtime_dir=Path(sys.argv[1])))

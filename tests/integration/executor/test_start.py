@@ -9,8 +9,8 @@ import pytest
 
 from soliloquy_services.executor.gvisor.runsc import SandboxUnavailable
 from soliloquy_services.executor.launcher import open_launcher, selftest
+from soliloquy_services.executor.policy import SandboxSettings
 from soliloquy_services.executor.pool import SandboxPool
-from soliloquy_services.executor.settings import SandboxSettings
 from tests.integration.executor.support import Runsc, job, needs_runsc, runsc_pids
 
 
@@ -37,7 +37,7 @@ import asyncio, os, resource, sys
 from pathlib import Path
 from soliloquy_services.executor.gvisor.runsc import SandboxUnavailable
 from soliloquy_services.executor.pool import SandboxPool
-from soliloquy_services.executor.settings import SandboxSettings
+from soliloquy_services.executor.policy import SandboxSettings
 
 limit = len(os.listdir("/proc/self/fd")) + int(sys.argv[2])
 resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from soliloquy.recipes.prompts import own_texts
-from soliloquy.runtime.dead_letters import replay
 from soliloquy.runtime.events import first_event, message_of
+from soliloquy.runtime.reading import replay
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem, Summary
 from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished, ProblemSubmitted
@@ -31,10 +31,10 @@ from soliloquy.v1.gateway_pb2 import (
     WatchRunRequest,
 )
 from soliloquy.v1.runs_pb2 import Run, RunState
-from soliloquy_services.gateway.conversations import read_conversation
+from soliloquy_services.gateway.datasets import read_conversation
 from soliloquy_services.gateway.index import Entry
-from soliloquy_services.gateway.refusals import Code, Refusal
 from soliloquy_services.gateway.service import Gateway
+from soliloquy_services.gateway.validation import Code, Refusal
 from tests.integration.gateway.support import Collecting, asked, growing, opened, status_of
 from tests.integration.transport.support import Connect, held
 from tests.waiting import until

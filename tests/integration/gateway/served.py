@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 from soliloquy.cli.main import commands
 from soliloquy.runtime.transports.port import Transport
 from soliloquy_services.gateway.access.access import Access
+from soliloquy_services.gateway.app import MOST_CONNECTIONS
 from soliloquy_services.gateway.grpc_server import server
 from soliloquy_services.gateway.settings import GatewaySettings
 from tests.integration.gateway.support import opened
@@ -28,7 +29,7 @@ async def served(
     settings: GatewaySettings | None = None,
 ) -> AsyncIterator[str]:
     async with opened(transport, settings) as gateway:
-        calls = server(gateway, access, credentials)
+        calls = server(gateway, access, credentials, MOST_CONNECTIONS)
         try:
             yield await calls.start(address)
         finally:

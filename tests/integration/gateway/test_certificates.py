@@ -17,8 +17,7 @@ from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.tls import ServerTls
 from soliloquy.v1.gateway_pb2 import ListRunsRequest
 from soliloquy.v1.gateway_pb2_grpc import RunServiceStub
-from soliloquy_services.gateway.access import connections
-from soliloquy_services.gateway.access.connections import ConnectionLimits
+from soliloquy_services.gateway import grpc_server
 from tests.integration.gateway.site import OPERATOR, site
 from tests.integration.meetings import REFUSED, Meeting, meetings_in
 from tests.kafka.certificates import Authority, Certificate
@@ -50,8 +49,8 @@ def tls_of(server: Certificate, authority: Authority) -> ServerTls:
 async def test_a_handshake_that_does_not_come_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, authority: Authority, server: Certificate, service: str
 ) -> None:
-    limits = ConnectionLimits(total=64, grpc=48, strangers=16, stranger_seconds=0.2)
-    monkeypatch.setattr(connections, "usual_limits", lambda: limits)
+    monkeypatch.setattr("asyncio.constants.SSL_HANDSHAKE_TIMEOUT", 0.2)
+    monkeypatch.setattr(grpc_server, "HANDSHAKE_MILLISECONDS", 200)
     async with site(tmp_path, tokens=written(tmp_path), tls=tls_of(server, authority)) as at:
         host, _, port = (at.http.removeprefix("https://") if service == "http" else at.grpc).rpartition(":")
         reader, writer = await asyncio.open_connection(host, int(port))

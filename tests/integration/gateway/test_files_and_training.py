@@ -12,8 +12,8 @@ from soliloquy.dataset.storage import Storage
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy_training.adapters.registry import Registry, activation_of
 from soliloquy_training.adapters.version import Version
+from soliloquy_training.evaluation.cases import share_of
 from soliloquy_training.evaluation.report import write_report
-from soliloquy_training.evaluation.shares import share_of
 from tests.datasets import accepted_rows, written
 from tests.integration.gateway.site import site
 

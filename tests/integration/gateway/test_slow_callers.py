@@ -10,6 +10,7 @@ import pytest
 
 from soliloquy.v1.conversation_pb2 import Summary
 from soliloquy.v1.gateway_pb2 import FinishedConversation
+from soliloquy_services.gateway import app
 from soliloquy_services.gateway.http import connection, parsing, streams
 from tests.integration.gateway.site import Site, connected, head, site
 from tests.waiting import until
@@ -95,6 +96,32 @@ async def test_who_connects_and_does_not_ask_is_not_waited_for(
             with contextlib.suppress(ConnectionResetError):
                 await reader.read()
         writer.close()
+
+
+async def test_a_full_port_refuses_newcomers_until_somebody_leaves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app, "most_connections", lambda: 2)
+    monkeypatch.setattr(connection, "HEAD_SECONDS", 240.0)
+    async with site(tmp_path) as at:
+        idle = [await connected(at) for _ in range(2)]
+        reader, writer = await connected(at)
+        async with asyncio.timeout(120):
+            with contextlib.suppress(ConnectionResetError):
+                assert await reader.read() == b""
+        writer.close()
+        for _, held in idle:
+            held.close()
+            await held.wait_closed()
+
+        async def answered() -> bool:
+            reader, writer = await connected(at)
+            with contextlib.closing(writer), contextlib.suppress(ConnectionError):
+                writer.write(head("GET", "/v1/session"))
+                return b" 200 " in await reader.readline()
+            return False
+
+        await until(answered)
 
 
 async def test_who_begins_a_second_request_and_does_not_end_it_is_not_waited_for(

@@ -83,6 +83,7 @@ async def test_a_service_without_its_broker_is_not_ready_says_why_and_can_be_end
             assert await student.terminated() == (0, [])
 
 
+@pytest.mark.thorough
 async def test_a_terminated_service_finishes_and_commits_what_it_is_at(topics: KafkaSettings) -> None:
     run = Run(id="drained", recipe="soliloquy", in_flight=1, max_turns=2, max_attempts=1)
     conversation = attempt_at(problem_source("physics").problem(0, 0), run=run, ordinal=0, attempt=0)
@@ -140,6 +141,7 @@ def test_what_cannot_be_done_is_one_line_with_status_2(kafka: str, tmp_path: Pat
     assert "cannot be written" in refused("service", "collector", "--data", tmp_path / "file" / "inside", kafka=bare)
 
 
+@pytest.mark.thorough
 async def test_what_another_process_holds_is_said_so(topics: KafkaSettings, tmp_path: Path) -> None:
     async with running("service", "collector", "--data", tmp_path, *ANY_PORT, kafka=topics) as collector:
         address = await collector.address("collector")

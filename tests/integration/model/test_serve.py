@@ -174,6 +174,7 @@ async def test_weights_that_are_missing_are_loaded_nowhere(service: Service, tmp
     assert raised.value.code() is grpc.StatusCode.FAILED_PRECONDITION
 
 
+@pytest.mark.thorough
 async def test_a_killed_replica_costs_no_answer_and_its_successor_has_the_adapters(
     service: Service, tmp_path: Path
 ) -> None:
@@ -205,6 +206,7 @@ async def test_conversations_of_a_killed_replica_go_on_at_another_and_none_of_th
     assert load.failures == []
 
 
+@pytest.mark.thorough
 async def test_replacing_the_replicas_costs_no_answer(service: Service) -> None:
     before = service.replicas()
     async with Load(service=service) as load:

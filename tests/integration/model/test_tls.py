@@ -13,7 +13,7 @@ import grpc
 import pytest
 
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.listening import listening
+from soliloquy.runtime.http_server import listening
 from soliloquy.runtime.model.faults import EndpointRefuses
 from soliloquy.runtime.model.model_service_client import ModelServiceClient
 from soliloquy.runtime.model.settings import Endpoint

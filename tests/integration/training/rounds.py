@@ -13,7 +13,7 @@ from soliloquy.dataset.tally import Tally
 from soliloquy.runtime.model import Model
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
-from soliloquy_papers.soliloquy.evaluate.figures import figures, page
+from soliloquy_papers.soliloquy.evaluate.evaluation import figures, page
 from soliloquy_training.continuous.folder import RoundOutcome
 from soliloquy_training.evaluation.report import write_report
 from tests.unit.papers.soliloquy.evaluate.cases import drawn, results

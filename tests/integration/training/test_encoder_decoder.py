@@ -92,8 +92,8 @@ def test_a_steps_loss_is_that_of_transformers(name: str, halves: Callable[[str],
     from torch import no_grad
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
+    from soliloquy_training.data import samples
     from soliloquy_training.folder import Job
-    from soliloquy_training.samples import samples
     from soliloquy_training.train import train
 
     base = halves(name)

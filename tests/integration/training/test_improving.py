@@ -141,6 +141,7 @@ def test_rounds_that_are_killed_at_every_step_come_to_the_same_end_and_do_nothin
     assert report | as_others == whole.run(1, {})
 
 
+@pytest.mark.thorough
 def test_what_says_the_same_as_a_problem_before_it_is_neither_counted_nor_learned(
     improving: Callable[..., Any],
 ) -> None:

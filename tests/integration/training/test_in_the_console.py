@@ -17,8 +17,8 @@ ROWS = "[...document.querySelectorAll('.compared tr')].map((row) => [...row.chil
 
 
 def evaluated(folder: Path, name: str, *told: bool) -> None:
+    from soliloquy_training.evaluation.cases import share_of
     from soliloquy_training.evaluation.report import write_report
-    from soliloquy_training.evaluation.shares import share_of
 
     report = {
         "protocol": "mathdial",

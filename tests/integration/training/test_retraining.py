@@ -17,8 +17,7 @@ from soliloquy_papers.soliloquy.evaluate.retraining import RETRAINING
 from soliloquy_services.model.in_process import serve_weights
 from soliloquy_training.adapters.registry import Active, Registry
 from soliloquy_training.adapters.version import Version
-from soliloquy_training.continuous.folder import RetrainingFolder, RoundOutcome
-from soliloquy_training.continuous.policy import SHIPPED, read_policy
+from soliloquy_training.continuous.folder import SHIPPED, RetrainingFolder, RoundOutcome, read_policy
 from soliloquy_training.continuous.sources import DatasetSource
 from tests.integration.training.conftest import SETTINGS
 from tests.integration.training.rounds import Evaluating, Killed, Noted, grow, until_done

@@ -11,7 +11,7 @@ import pytest
 from soliloquy.recipes.recipe import ReplyContext, TrainingMessage
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1.model_pb2 import Message
-from soliloquy_training.samples import samples
+from soliloquy_training.data import samples
 from tests.unit.training.growing import conversations, dialogues
 from tests.unit.training.test_replies import VARIANTS
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from soliloquy.runtime import dead_letters
+from soliloquy.runtime import reading
 from soliloquy.runtime.events import MAX_EVENT_BYTES, EventTooLarge, Outcome, UnknownTopic, emit
 from soliloquy.runtime.handling import Service
 from soliloquy.runtime.retry import CannotServe, Refused, Transient
@@ -261,7 +261,7 @@ class TransportContract:
             await transport.publish([event])
             await until(lambda: idle(transport))
             assert await transport.dead_letters() == {"conversation.started.dlq": 1}
-            letter = await dead_letters.letter(transport, event.id)
+            letter = await reading.letter(transport, event.id)
         assert tries == QUICK.attempts
         assert letter.event.attempt == QUICK.attempts
         assert letter.event.error == "ValueError: no such formula"
@@ -286,7 +286,7 @@ class TransportContract:
             await transport.publish([undecodable(key) if key == "garbled" else started(key) for key in keys])
             await transport.publish([started(key, 1) for key in ["garbled", "fine"]])
             await until(lambda: idle(transport))
-            letters = {letter.event.key: letter.event async for letter in dead_letters.letters(transport)}
+            letters = {letter.event.key: letter.event async for letter in reading.letters(transport)}
             replies = ordinals(await held(transport, "student.replied"))
         assert replies == {"garbled": [1], "fine": [1]}
         assert {key: letter.attempt for key, letter in letters.items()} == dict.fromkeys(keys, 1)

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from soliloquy.runtime import dead_letters
+from soliloquy.runtime import reading
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.retry import parked
 from soliloquy.runtime.transports.port import Transport
@@ -146,17 +146,17 @@ class RecoveryContract:
             await transport.publish([first, second])
             await until(lambda: idle(transport))
             ill = False
-            assert await dead_letters.replay(transport, [first.id]) == 1
+            assert await reading.replay(transport, [first.id]) == 1
             await until(lambda: idle(transport))
             assert ordinals(await held(transport, "student.replied")) == {"c": [1]}
-            assert [letter.event.id async for letter in dead_letters.letters(transport)] == [second.id]
-            assert await dead_letters.replay(transport, []) == 1
+            assert [letter.event.id async for letter in reading.letters(transport)] == [second.id]
+            assert await reading.replay(transport, []) == 1
             await until(lambda: idle(transport))
             assert ordinals(await held(transport, "student.replied")) == {"c": [1], "d": [2]}
             assert not await transport.dead_letters()
-            assert await dead_letters.replay(transport, []) == 0
-            with pytest.raises(dead_letters.NoSuchLetter, match=first.id):
-                await dead_letters.replay(transport, [first.id])
+            assert await reading.replay(transport, []) == 0
+            with pytest.raises(reading.NoSuchLetter, match=first.id):
+                await reading.replay(transport, [first.id])
 
     async def test_the_backlog_tells_what_is_left_and_how_old_it_is(self, connect: Connect) -> None:
         admitted = asyncio.Event()

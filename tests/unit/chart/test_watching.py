@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from deploy.dashboards.board import boards
-from soliloquy.runtime.instruments import schema
+from soliloquy.runtime.metrics import schema
 from tests.cases import each_case
 from tests.chart.render import CHART, Values
 from tests.unit.chart.objects import REQUIRED, SERVED, TRAINED, kinds, named, objects, pods, refusal

@@ -13,7 +13,7 @@ import pytest
 
 from soliloquy.cli.importing import import_
 from soliloquy.cli.problems.importing import import_ as import_problems
-from soliloquy.problems.files.reading.lines import LONGEST_LINE
+from soliloquy.problems.files.reading.rows import LONGEST_LINE
 from soliloquy.runtime.failure import Failure
 
 Row = dict[str, Any]

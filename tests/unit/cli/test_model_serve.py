@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from soliloquy.cli.main import commands
-from soliloquy.runtime.listening import listening
+from soliloquy.runtime.http_server import listening
 from tests.cases import each_case
 
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from soliloquy.cli.main import commands
 from soliloquy.cli.scrape import Interval, Scrape, read
 from soliloquy.cli.top import Overview, overview, view
-from soliloquy.runtime.listening import listening
+from soliloquy.runtime.http_server import listening
 
 STUDENT = """
 # TYPE soliloquy_lanes gauge

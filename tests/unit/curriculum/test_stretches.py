@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soliloquy_services.curriculum.stretches import Stretches
+from soliloquy_services.curriculum.admission import Stretches
 
 NUMBERS = st.lists(st.integers(min_value=0, max_value=40))
 

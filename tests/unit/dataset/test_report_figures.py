@@ -10,10 +10,9 @@ from soliloquy.dataset.durations import Durations
 from soliloquy.dataset.report import sample
 from soliloquy.dataset.report.counts import ReportCounts
 from soliloquy.dataset.report.findings import Findings
-from soliloquy.dataset.report.overview import sections
-from soliloquy.dataset.report.quality import headline
+from soliloquy.dataset.report.overview import headline, sections
 from soliloquy.dataset.report.sample import CheckedSample
-from soliloquy.problems.bank.catalogue import catalogue
+from soliloquy.problems.bank.bank import catalogue
 from soliloquy.v1.conversation_pb2 import VERIFICATION_NONE, VERIFICATION_PROGRAM, Conversation, Judge
 from tests.datasets import accepted_rows, rejected_rows
 from tests.unit.dataset.test_statistics import conversation

@@ -7,7 +7,7 @@ from pathlib import Path
 from faststream.kafka.prometheus import KafkaPrometheusMiddleware
 from prometheus_client import CollectorRegistry
 
-from soliloquy.runtime.instruments import schema
+from soliloquy.runtime.metrics import schema
 from tests.unit.rules import rulebook
 
 # Suffixes of a metric's series.

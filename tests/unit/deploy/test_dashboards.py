@@ -6,7 +6,7 @@ import pytest
 
 from deploy.dashboards.board import CHART, COLUMNS, Board, Panel, boards
 from deploy.dashboards.grafana import encoded
-from soliloquy.runtime.instruments import schema
+from soliloquy.runtime.metrics import schema
 from tests.unit.deploy.queries import exported, filled, named, ruled
 from tests.unit.rules import rulebook
 

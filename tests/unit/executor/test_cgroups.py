@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from soliloquy_services.executor.gvisor import cgroups, folder, mounts
+from soliloquy_services.executor.gvisor import bundle, cgroups, folder
+from soliloquy_services.executor.gvisor.bundle import Mount
 from soliloquy_services.executor.gvisor.cgroups import Cgroup, NoCgroups, placed
-from soliloquy_services.executor.gvisor.mounts import Mount
 from tests.cases import each_case
 
 _FIRST = """30 25 0:27 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755
@@ -129,7 +129,7 @@ def test_mounts_are_read_with_their_names_unescaped() -> None:
         "36 35 98:0 /mnt1 /a\\040b\\134c rw,noatime master:1 shared:7 - ext3 /dev/root rw,errors=continue\n"
         "64 27 0:4 net:[4026532182] /run/null-netns rw - nsfs nsfs rw\n"
     )
-    assert list(mounts.parse(listing)) == [
+    assert list(bundle.parse(listing)) == [
         Mount(root="/mnt1", point=Path("/a b\\c"), kind="ext3", options=frozenset({"rw", "errors=continue"})),
         Mount(root="net:[4026532182]", point=Path("/run/null-netns"), kind="nsfs", options=frozenset({"rw"})),
     ]
@@ -137,5 +137,5 @@ def test_mounts_are_read_with_their_names_unescaped() -> None:
 
 def test_a_folder_without_mounts_is_left_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    mounts.unmount_below(tmp_path)
+    bundle.unmount_below(tmp_path)
     assert (tmp_path / "file").exists()

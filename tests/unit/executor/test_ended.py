@@ -11,8 +11,8 @@ import uvloop
 from soliloquy.v1.sandbox_pb2 import Job
 from soliloquy_services.executor.gvisor import container
 from soliloquy_services.executor.gvisor.container import ContainerSpec
+from soliloquy_services.executor.policy import SandboxSettings
 from soliloquy_services.executor.sandbox import SandboxDied, WarmSandbox
-from soliloquy_services.executor.settings import SandboxSettings
 from soliloquy_services.executor.submission import Submission
 
 Run = Callable[[Coroutine[Any, Any, None]], None]

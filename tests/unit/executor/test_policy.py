@@ -8,8 +8,7 @@ from pathlib import Path
 
 from soliloquy_services.executor.guest.jail import seccomp_filter
 from soliloquy_services.executor.gvisor import folder
-from soliloquy_services.executor.policy import KINDS, MATH, guest_policy, kind_for
-from soliloquy_services.executor.settings import SandboxSettings
+from soliloquy_services.executor.policy import KINDS, MATH, SandboxSettings, guest_policy, kind_for
 from tests.cases import each_case
 
 _ALLOW, _REFUSE, _KILL = 0x7FFF0000, 0x00050001, 0x80000000

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, Job, Limits
-from soliloquy_services.executor.policy import LIMITS
-from soliloquy_services.executor.settings import SandboxSettings
+from soliloquy_services.executor.policy import LIMITS, SandboxSettings
 from soliloquy_services.executor.submission import LimitExceeded, Submission
 from tests.cases import each_case
 

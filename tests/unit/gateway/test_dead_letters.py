@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from soliloquy.runtime.dead_letters import replay
+from soliloquy.runtime.reading import replay
 from soliloquy.runtime.retry import dead
 from soliloquy.runtime.transports.embedded.transport import EmbeddedTransport
 from soliloquy.runtime.transports.port import Delivery

@@ -10,8 +10,8 @@ from soliloquy.runtime.model.settings import Endpoint, Models, Role
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Summary, TokenUse
 from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
-from soliloquy_services.gateway.run_metrics import MOST, RunMetrics
 from soliloquy_services.gateway.runs import RunTable
+from soliloquy_services.gateway.watching import MOST, RunMetrics
 
 PRICED = Endpoint(engine="scripted", prompt_price=0.0, completion_price=1_000_000.0)
 ROLE = Role(temperature=1.0, top_p=1.0, max_tokens=1, endpoint="priced")

@@ -3,8 +3,7 @@ from soliloquy.v1.conversation_pb2 import Conversation, Ending, EnrichmentUse, S
 from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged, RunProgress, RunStanding
 from soliloquy.v1.gateway_pb2 import DatasetState
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
-from soliloquy_services.gateway.pace import Pace
-from soliloquy_services.gateway.runs import RunTable, turned
+from soliloquy_services.gateway.runs import Pace, RunTable, turned
 
 RUN = Run(id="r", growing="g", recipe="soliloquy", max_attempts=2)
 ID = "r-g"

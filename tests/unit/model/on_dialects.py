@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from soliloquy.runtime.answers import is_refusal
 from soliloquy.runtime.model.agreements import agreement_with
 from soliloquy.runtime.model.opening import ModelByRole
 from soliloquy.runtime.model.settings_file import shipped_models
-from soliloquy.runtime.refusals import is_refusal
 from soliloquy.v1.conversation_pb2 import Conversation, Ending
 from soliloquy.v1.events_pb2 import ConversationStarted
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, Execution, Job

@@ -7,9 +7,8 @@ import pytest
 
 from benchmarks.echo import Echo
 from soliloquy.v1.model_pb2 import Adapter
-from soliloquy_services.model.adapter_catalog import GONE_SECONDS, AdapterCatalog, ReplicaStatus
+from soliloquy_services.model.adapter_catalog import GONE_SECONDS, AdapterCatalog, ReplicaStatus, SharedAdapters
 from soliloquy_services.model.engines.engine import MissingWeights, UnknownAdapter
-from soliloquy_services.model.shared_adapters import SharedAdapters
 
 
 class Clock:

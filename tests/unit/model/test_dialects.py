@@ -13,8 +13,7 @@ from soliloquy.runtime.model.faults import EndpointRefuses, UnknownModel
 from soliloquy.runtime.model.keys import Key
 from soliloquy.runtime.model.negotiation import MOST_ADAPTATIONS
 from soliloquy.runtime.model.openai_client import OpenAIClient
-from soliloquy.runtime.model.schema_shapes import FIELD
-from soliloquy.runtime.model.schemas import forms_of
+from soliloquy.runtime.model.schemas import FIELD, forms_of
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.v1.events_pb2 import ConversationStarted
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest

@@ -13,7 +13,7 @@ from soliloquy.runtime.answers import Answer
 from soliloquy.runtime.model.faults import EndpointRefuses
 from soliloquy.runtime.model.samples import with_seeds
 from soliloquy.v1.model_pb2 import GenerateRequest
-from soliloquy_services.model.fake.schema_values import CannotFollow, value_of
+from soliloquy_services.model.fake.dialects import CannotFollow, value_of
 from soliloquy_services.model.fake.server import FakeServer
 from soliloquy_services.model.fake.settings import FakeSettings, Fate
 from tests.cases import each_case

@@ -16,7 +16,7 @@ import uvicorn
 from benchmarks.echo import Echo
 from soliloquy.problems.bank.bank import bank_names
 from soliloquy.runs.model import ModelSettings, scripted_model
-from soliloquy.runtime.listening import listening
+from soliloquy.runtime.http_server import listening
 from soliloquy.runtime.traces.export import sending
 from soliloquy.v1.model_pb2 import Adapter, Delta, Finish, GenerateRequest, LoadAdapterRequest, TokenLogprob
 from soliloquy_services.model.backend import ModelBackend, ScriptedBackend

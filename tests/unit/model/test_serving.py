@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.listening import listening
-from soliloquy_services.model.ports import claimed_ports
-from soliloquy_services.model.serving import haproxy, reason
+from soliloquy.runtime.http_server import listening
+from soliloquy_services.model.serving import claimed_ports, haproxy, reason
 
 _TOLD = """The deployment failed to start 1 times in a row. See controller logs for details. Error:
 ray::ServeReplica:model:model.initialize_and_get_metadata() (pid=1, ip=192.0.2.2)
 RuntimeError: Traceback (most recent call last):
-  File "services/model/shared_adapters.py", line 48, in start
+  File "services/model/adapter_catalog.py", line 48, in start
     raise MissingWeights("; ".join(failed))
 soliloquy_services.model.engines.engine.MissingWeights: /weights is not an adapter: missing adapter_config.json
 """

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from soliloquy_services.model.engines.engine import InvalidRequest
-from soliloquy_services.model.engines.stopping import MOST_STOPS, Stops
+from soliloquy_services.model.engines.grammar import MOST_STOPS, Stops
 
 
 @given(

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from soliloquy.problems.files.importing import NothingUsable
 from soliloquy.problems.files.problem_file import read_problems
-from soliloquy.problems.files.reading.lines import LONGEST_LINE
-from soliloquy.problems.files.reading.rows import UnreadableSource
+from soliloquy.problems.files.reading.rows import LONGEST_LINE, UnreadableSource
 from soliloquy.problems.files.source_format import format_names
 from soliloquy.runtime.failure import Failure
 from tests.cases import each_case

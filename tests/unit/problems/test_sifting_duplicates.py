@@ -9,7 +9,7 @@ import pytest
 
 from soliloquy.problems.files.reading.rows import UnreadableSource
 from soliloquy.problems.sifting.near_duplicates import DedupeCounts, banding, dedupe, repeats, shingles
-from soliloquy.problems.sifting.policy import DUPLICATES
+from soliloquy.problems.sifting.sampling import DUPLICATES
 from tests.cases import each_case
 
 TROLLEY = (

@@ -4,8 +4,7 @@ import pytest
 
 from soliloquy.problems.files.prose_solution import steps_from_prose
 from soliloquy.problems.mistakes.causes import departure
-from soliloquy.problems.solving.quantity_names import unit_of_name
-from soliloquy.problems.solving.step_graph import steps_from_program, steps_from_script
+from soliloquy.problems.solving.step_graph import steps_from_program, steps_from_script, unit_of_name
 from soliloquy.programs.terms import CannotTrace
 from soliloquy.truth.expressions import parse_expression
 from soliloquy.truth.numbers import numbers_in_digits

@@ -14,7 +14,7 @@ import click
 import pytest
 
 from soliloquy.cli.main import commands
-from soliloquy.runtime.instruments import schema
+from soliloquy.runtime.metrics import schema
 from tests.unit.rules.rulebook import FILES, FOLDER, ROOT, alerts, content, named, rules
 
 RUNBOOK = ROOT / "deploy" / "RUNBOOK.md"

@@ -13,17 +13,17 @@ from soliloquy.cli.main import commands
 from soliloquy.dataset.storage import Storage
 from soliloquy.runs.assembly import assembled, declared
 from soliloquy.runs.assignment import SERVICES, Assignment
+from soliloquy.runs.dry_run import CONVERSATION, GPUS, OnGpu, Sizing
 from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.model import ModelSettings
 from soliloquy.runs.plan import Plan
-from soliloquy.runs.sizing import CONVERSATION, GPUS, OnGpu, Sizing
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.handling import MODEL_BOUND, Service
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.runtime.model.settings_file import shipped_models
 from soliloquy.runtime.topics import TOPIC_OF, TOPICS
 from soliloquy.runtime.transports.kafka import KafkaSettings
-from soliloquy_services.executor.settings import SandboxSettings
+from soliloquy_services.executor.policy import SandboxSettings
 from tests.cases import each_case
 from tests.unit.runs.test_plan import plan
 

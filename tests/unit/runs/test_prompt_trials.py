@@ -7,7 +7,7 @@ import pytest
 from soliloquy.runs.assembly import conversation_handlers
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runs.plan import problems_of
-from soliloquy.runs.prompt_trials import PromptTrial, prompt_trials
+from soliloquy.runs.probing import PromptTrial, prompt_trials
 from soliloquy.runtime.model import Model
 from soliloquy.standin.speakers import speakers_of
 from soliloquy.v1.conversation_pb2 import ParseOutcome

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from soliloquy.runtime.health import LAST_WORDS_SECONDS, MAX_CONNECTIONS, serve_probes
-from soliloquy.runtime.listening import CannotListen
+from soliloquy.runtime.http_server import CannotListen
 from soliloquy.runtime.metrics import LANES_IN_USE
 from tests.waiting import until
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.foreign import refuse_foreign
+from soliloquy.runtime.files import refuse_foreign
 from soliloquy.runtime.weights import flaw_of_base, lora_ranks
 
 # What the libraries that read them parse with Python.

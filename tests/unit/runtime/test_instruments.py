@@ -9,7 +9,7 @@ import pytest
 from prometheus_client import REGISTRY, Metric, generate_latest
 
 import soliloquy
-from soliloquy.runtime.instruments import counter, gauge, schema
+from soliloquy.runtime.metrics import counter, gauge, schema
 
 ROOT = Path(soliloquy.__file__ or "").parents[1]
 
@@ -19,7 +19,7 @@ def exported() -> dict[str, Metric]:
     """Returns our metrics by the names that Prometheus sees."""
     for package in ("soliloquy", "soliloquy_services", "soliloquy_training"):
         for path in (ROOT / package).rglob("*.py"):
-            if "soliloquy.runtime.instruments import" in path.read_text("utf-8"):
+            if "soliloquy.runtime.metrics import" in path.read_text("utf-8"):
                 importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
     ours = (metric for metric in REGISTRY.collect() if metric.name.startswith("soliloquy_"))
     return {metric.name + "_total" * (metric.type == "counter"): metric for metric in ours}

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from soliloquy.runtime.arrow_stream import opened_stream
+from soliloquy.runtime.files import NotRegular
 from soliloquy.runtime.parquet import MOST_BYTES, BoundedParquetFile, TooLarge, bounded_batches
-from soliloquy.runtime.regular_file import NotRegular
 
 _WORD = "x" * 100_000
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from soliloquy.runtime.events import Event
 from soliloquy.runtime.retry import MAX_ERROR_CHARACTERS, RetryPolicy, dead, failed, parked
-from soliloquy.runtime.transports.watermark import Watermark
+from soliloquy.runtime.transports.port import Watermark
 
 EVENT = Event(id="e1", topic="student.replied", key="c1", payload=b"p", source="student", time=1.0, traceparent="t")
 

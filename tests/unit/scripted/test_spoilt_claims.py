@@ -8,7 +8,7 @@ import pytest
 from soliloquy.recipes.answers import StatedClaim, StudentMessage
 from soliloquy.recipes.claims import claims_of, parsed, stated_with
 from soliloquy.recipes.scene import Scene
-from soliloquy.runtime.beside import table_beside
+from soliloquy.runtime.files import table_beside
 from soliloquy.standin.faults import Rates
 from soliloquy.standin.spoilt_messages import spoil_student
 from soliloquy.truth.judge import judge

@@ -10,8 +10,7 @@ import pytest
 from soliloquy.dataset.prompt_reuse import tokens_in
 from soliloquy.recipes.packages import folder, known_recipes
 from soliloquy.v1.conversation_pb2 import Conversation
-from soliloquy_training.data import Prepared, split
-from soliloquy_training.samples import Sample, samples
+from soliloquy_training.data import Prepared, Sample, samples, split
 from soliloquy_training.schedule import Schedule
 from soliloquy_training.settings import TrainingSettings, read_settings
 from tests.unit.papers.mathwell.writing import commissions, made

@@ -10,7 +10,7 @@ from soliloquy.recipes.mathdial.moves import move_name
 from soliloquy.recipes.recipe import ReplyContext
 from soliloquy.runtime.retry import Refused
 from soliloquy.v1.conversation_pb2 import Conversation, Turn
-from soliloquy_training.samples import Sample, samples
+from soliloquy_training.data import Sample, samples
 from tests.unit.training.growing import conversations, dialogues
 
 VARIANTS = [ReplyContext(move=move, grounding=grounding) for move, grounding in product((True, False), repeat=2)]

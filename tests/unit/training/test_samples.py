@@ -9,7 +9,7 @@ from soliloquy.runtime.answers import Answer
 from soliloquy.v1.conversation_pb2 import CodeAttempt, Conversation
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, Execution
-from soliloquy_training.samples import samples
+from soliloquy_training.data import samples
 from tests.unit.recipes.conversations import sound_conversation
 from tests.unit.scripted.growing import ENGINE, grown
 from tests.unit.training.growing import SEED, conversations

@@ -8,7 +8,7 @@ import soliloquy_training
 from soliloquy.recipes.packages import folder, known_recipes
 from soliloquy.recipes.recipe import ReplyContext
 from soliloquy.runtime.failure import Failure
-from soliloquy_training.continuous.policy import SHIPPED, Policy, read_policy
+from soliloquy_training.continuous.folder import SHIPPED, Policy, read_policy
 from soliloquy_training.settings import read_settings
 from tests.cases import each_case
 

@@ -6,8 +6,7 @@ from itertools import pairwise
 import pytest
 
 from soliloquy.recipes.recipe import TrainingMessage
-from soliloquy_training.data import TurnTooLong, split
-from soliloquy_training.samples import samples
+from soliloquy_training.data import TurnTooLong, samples, split
 from tests.unit.training.growing import conversations
 
 

@@ -6,8 +6,7 @@ import pytest
 
 from soliloquy.recipes.scaffold.expected_answers import gives_expected
 from soliloquy.recipes.scaffold.labels_pb2 import SubQuestion
-from soliloquy.truth.algebra import are_equivalent, is_solved_by
-from soliloquy.truth.algebra_answers import algebra, gives_algebra
+from soliloquy.truth.algebra import algebra, are_equivalent, gives_algebra, is_solved_by
 from soliloquy.truth.expressions import BadExpression, parse_expression
 from soliloquy.truth.laws import expression, holds, law, law_between, laws_in
 from tests.cases import each_case

@@ -11,9 +11,8 @@ import pytest
 import soliloquy.truth.unit_table
 from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.truth.expressions import parse_expression
-from soliloquy.truth.foreign_units import is_foreign_unit
 from soliloquy.truth.quantities import quantities_in
-from soliloquy.truth.result_units import asked_kinds, is_another
+from soliloquy.truth.result_units import asked_kinds, is_another, is_foreign_unit
 from soliloquy.truth.unit_algebra import UnitsDisagree, calculate, convert
 from soliloquy.truth.unit_table import NO_UNIT, Unit, named
 from soliloquy.truth.units import unit, unit_after

@@ -2,22 +2,54 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import llguidance
+import torch
 from transformers import ContinuousBatchingConfig, GenerationConfig
 from transformers.generation import LogitsProcessorList
 from transformers.generation.continuous_batching.cb_logits_processors import ContinuousBatchingLogitsProcessorList
 from transformers.generation.continuous_batching.requests import RequestStatus
 
 from soliloquy.v1.model_pb2 import Finish
-from soliloquy_services.model.engines.engine import EngineFailed, InvalidRequest, TokenDelta, TokenRequest
+from soliloquy_services.model.engines.engine import EngineFailed, InvalidRequest, TokenDelta, TokenRequest, TokenScore
 from soliloquy_services.model.engines.grammar import grammar
 from soliloquy_services.model.engines.settings import EngineSettings
-from soliloquy_services.model.engines.transformers.sampling import PerRequestSampling, TokenSampler
-from soliloquy_services.model.engines.transformers.scoring import prompt_scoring
+from soliloquy_services.model.engines.transformers.sampling import PerRequestSampling, PromptScoring, TokenSampler
+
+# Positions whose probabilities are computed at once: each takes as many numbers as the model knows tokens.
+_POSITIONS = 256
+_NEEDS_BATCHES = "paged"
+
+
+def prompt_scoring(model: Any, request: TokenRequest) -> PromptScoring:
+    """Returns the computation for the thread that runs the model, which changes its own settings in each step."""
+    attention = str(model.config._attn_implementation)
+    if attention.startswith(_NEEDS_BATCHES):
+        raise InvalidRequest(f"prompt_logprobs is not supported with the attention {attention!r}: use the engine vllm")
+
+    def scores() -> list[TokenScore]:
+        tokens = torch.tensor([request.tokens], device=model.device)
+        with torch.inference_mode():
+            logits = model(tokens, use_cache=False).logits[0, :-1]
+            parts = zip(logits.split(_POSITIONS), tokens[0, 1:].split(_POSITIONS), strict=True)
+            return [score for part, chosen in parts for score in _scores(part, chosen, request.sampling.top_logprobs)]
+
+    return scores
+
+
+def _scores(logits: torch.Tensor, tokens: torch.Tensor, top: int) -> Iterator[TokenScore]:
+    """Yields the score of each token after the first."""
+    logprobs = logits.float().log_softmax(-1)
+    best = logprobs.topk(top)
+    own = logprobs.gather(-1, tokens[:, None])[:, 0]
+    for token, logprob, places, values in zip(
+        tokens.tolist(), own.tolist(), best.indices.tolist(), best.values.tolist(), strict=True
+    ):
+        yield TokenScore(token=token, logprob=logprob, top=list(zip(places, values, strict=True)))
+
 
 PAGE_TOKENS = 32
 # Prompt tokens per step, so that running answers do not wait for long prompts.

@@ -7,9 +7,8 @@ from pydantic_core import from_json
 
 from soliloquy.dataset.exports.dialogue import Attempt, CannotConvert, Dialogue
 from soliloquy.dataset.exports.format import ExportOptions, Format, Row, text_of
-from soliloquy.dataset.exports.prompt import prompt, read_prompt
 from soliloquy.dataset.exports.replies import json_text, read_reply, reply_text
-from soliloquy.dataset.exports.transcript import Transcript
+from soliloquy.dataset.exports.transcript import Transcript, prompt, read_prompt
 
 TOOL = "python"
 TOOLS = [

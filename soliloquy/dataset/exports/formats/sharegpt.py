@@ -5,9 +5,8 @@ from pydantic_core import from_json, to_json
 from soliloquy.dataset.exports.dialogue import CannotConvert, Dialogue
 from soliloquy.dataset.exports.format import ExportOptions, Format, Row, text_of
 from soliloquy.dataset.exports.formats.openai import TOOL, TOOLS, arguments, columns, read_arguments
-from soliloquy.dataset.exports.prompt import prompt, read_prompt
 from soliloquy.dataset.exports.replies import json_text, read_reply, reply_text
-from soliloquy.dataset.exports.transcript import Transcript
+from soliloquy.dataset.exports.transcript import Transcript, prompt, read_prompt
 
 # Says in `extra` that the system message stood among the others.
 _LISTED = "listed_prompt"

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 
 from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow, UnreadableSource, require_columns
 from soliloquy.runtime.arrow_stream import opened_stream
+from soliloquy.runtime.files import read_json, require_regular
 from soliloquy.runtime.parquet import READ_AT_ONCE, bounded_batches
-from soliloquy.runtime.regular_file import read_json, require_regular
 
 ROWS_AT_ONCE = 256
 

@@ -6,8 +6,15 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from soliloquy.problems.files.reading.lines import LONGEST_LINE, TextLine, lines
-from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow, UnreadableSource, require_columns
+from soliloquy.problems.files.reading.rows import (
+    LONGEST_LINE,
+    RefusedRow,
+    SourceRow,
+    TextLine,
+    UnreadableSource,
+    lines,
+    require_columns,
+)
 
 DELIMITERS = ",;\t"
 # Excel's first line, which is no row.

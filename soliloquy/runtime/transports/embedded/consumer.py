@@ -13,8 +13,7 @@ from typing import Any, Self
 
 from soliloquy.runtime.transports.embedded import leases, records
 from soliloquy.runtime.transports.embedded.log import Log, LogUnavailable
-from soliloquy.runtime.transports.port import Delivery, Lag, Listener, Partition, Result, first_deliveries
-from soliloquy.runtime.transports.watermark import Watermark
+from soliloquy.runtime.transports.port import Delivery, Lag, Listener, Partition, Result, Watermark, first_deliveries
 
 
 @dataclass(kw_only=True, slots=True)

@@ -13,7 +13,7 @@ from aiokafka import TopicPartition, errors
 from aiokafka.conn import AIOKafkaConnection, collect_hosts
 from aiokafka.protocol.metadata import MetadataRequest
 
-from soliloquy.runtime.regular_file import require_regular
+from soliloquy.runtime.files import require_regular
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from soliloquy.runtime.transports.kafka.tokens import NoToken, token_provider
 from soliloquy.runtime.transports.port import Partition

@@ -16,14 +16,11 @@ from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 from soliloquy.runtime.events import Event
 from soliloquy.runtime.topics import is_retry
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
-from soliloquy.runtime.transports.kafka.batch_metrics import BatchMetrics
 from soliloquy.runtime.transports.kafka.connection import Names, client_options
-from soliloquy.runtime.transports.kafka.held_partition import HeldPartition
-from soliloquy.runtime.transports.kafka.positions import position_of
+from soliloquy.runtime.transports.kafka.positions import BatchMetrics, HeldPartition, position_of
 from soliloquy.runtime.transports.kafka.reader import ANSWER_SECONDS, PAUSE_SECONDS, Reader, retry_until_answered
 from soliloquy.runtime.transports.kafka.records import Record, delivery_of
-from soliloquy.runtime.transports.port import Delivery, Lag, Listener, Partition, Result, first_deliveries
-from soliloquy.runtime.transports.watermark import Watermark
+from soliloquy.runtime.transports.port import Delivery, Lag, Listener, Partition, Result, Watermark, first_deliveries
 
 Publish = Callable[[Sequence[Event]], Awaitable[None]]
 

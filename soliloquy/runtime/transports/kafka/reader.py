@@ -12,8 +12,7 @@ from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.kafka.connection import Names, client_options
 from soliloquy.runtime.transports.kafka.positions import decoded
 from soliloquy.runtime.transports.kafka.records import delivery_of
-from soliloquy.runtime.transports.port import Delivery, Partition, Unanswered
-from soliloquy.runtime.transports.watermark import Watermark
+from soliloquy.runtime.transports.port import Delivery, Partition, Unanswered, Watermark
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ import aiohttp
 from aiokafka.abc import AbstractTokenProvider
 from aiokafka.errors import KafkaConnectionError
 
-from soliloquy.runtime.regular_file import parsed_json, read_regular_text
+from soliloquy.runtime.files import parsed_json, read_regular_text
 from soliloquy.runtime.transports.kafka import KafkaSettings
 
 ANSWER_SECONDS = 10.0

@@ -16,14 +16,12 @@ from soliloquy.runtime.events import Event, checked
 from soliloquy.runtime.retry import replayed
 from soliloquy.runtime.topics import DLQ, TOPICS, origin
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
-from soliloquy.runtime.transports.kafka.batch_metrics import BatchMetrics
 from soliloquy.runtime.transports.kafka.connection import Names, client_options, connecting, described
 from soliloquy.runtime.transports.kafka.consumer import KafkaConsumer
-from soliloquy.runtime.transports.kafka.positions import position_of
+from soliloquy.runtime.transports.kafka.positions import BatchMetrics, position_of
 from soliloquy.runtime.transports.kafka.reader import PAUSE_SECONDS, Reader, retry_until_answered
 from soliloquy.runtime.transports.kafka.records import headers_of
-from soliloquy.runtime.transports.port import Backlog, Delivery, Listener, Partition, Unanswered
-from soliloquy.runtime.transports.watermark import Watermark
+from soliloquy.runtime.transports.port import Backlog, Delivery, Listener, Partition, Unanswered, Watermark
 
 DEAD_LETTER_TOPICS = [topic.name + DLQ for topic in TOPICS.values() if topic.keep != "latest"]
 # A group whose position in a dead-letter topic marks the replayed letters: Kafka cannot delete a record.

@@ -10,12 +10,11 @@ from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Ruling
 from soliloquy_papers.mathwell.criteria import classifiers
 from soliloquy_papers.mathwell.criteria.classifiers import Classifier, Classifiers, Scale
-from soliloquy_papers.mathwell.criteria.evidence import NAMES, Evidence
 from soliloquy_papers.mathwell.criteria.features import SIZE
 from soliloquy_papers.mathwell.criteria.learning import calibrate
 from soliloquy_papers.mathwell.criteria.measured import Measured
 from soliloquy_papers.mathwell.criteria.scoring import JUDGES
-from soliloquy_papers.mathwell.criteria.verdicts import Criterion, Labelled
+from soliloquy_papers.mathwell.criteria.verdicts import NAMES, Criterion, Evidence, Labelled
 from tests.unit.papers.mathwell.labelled import NO_TREES, labelled
 
 

@@ -13,8 +13,14 @@ from soliloquy.v1.conversation_pb2 import Ruling
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from soliloquy_papers.mathwell.answers import Reading
 from soliloquy_papers.mathwell.commands.examination import examine
-from soliloquy_papers.mathwell.criteria.evidence import NAMES, Evidence, evidence_vector, opinions_by
-from soliloquy_papers.mathwell.criteria.verdicts import Criterion, WordProblem
+from soliloquy_papers.mathwell.criteria.verdicts import (
+    NAMES,
+    Criterion,
+    Evidence,
+    WordProblem,
+    evidence_vector,
+    opinions_by,
+)
 from tests.cases import each_case
 from tests.unit.papers.mathwell.writing import APPROVED, ENGINE, FUNCTION, QUESTION
 from tests.unit.scripted.growing import DESK

@@ -12,7 +12,7 @@ from soliloquy.runtime.retry import Refused
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy_papers.mathwell.answers import WrittenProblem
 from soliloquy_papers.mathwell.prompting import TEMPLATES
-from soliloquy_training.samples import samples
+from soliloquy_training.data import samples
 
 QUESTION = "A kite shop has 24 red kites and 13 blue kites. It sells 9 of them. How many kites are left?"
 CODE = "def solution():\n    kites = 24 + 13\n    # 9 are sold\n    return kites - 9"

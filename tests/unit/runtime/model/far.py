@@ -7,7 +7,7 @@ from typing import Any
 
 from aiohttp import web
 
-from soliloquy.runtime.listening import listening
+from soliloquy.runtime.http_server import listening
 from soliloquy.runtime.model.agreements import agreement_with
 from soliloquy.runtime.model.keys import Key
 from soliloquy.runtime.model.openai_client import OpenAIClient

@@ -11,11 +11,10 @@ import pytest
 
 from soliloquy.runtime.model import batch_sender, batch_table
 from soliloquy.runtime.model.batch_lines import line_of
-from soliloquy.runtime.model.batch_messages import MessageBatches
+from soliloquy.runtime.model.batch_messages import MessageBatches, as_file_line, as_message_request
 from soliloquy.runtime.model.batch_table import ANSWERED
 from soliloquy.runtime.model.costs import KINDS
 from soliloquy.runtime.model.faults import InvalidAnswer, Throttled
-from soliloquy.runtime.model.messages_format import as_file_line, as_message_request
 from soliloquy.runtime.model.spending import Spending
 from soliloquy.v1.model_pb2 import Finish, GenerateRequest, Message
 from soliloquy_services.model.fake import message_batches

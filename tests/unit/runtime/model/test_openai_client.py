@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from soliloquy.runtime.listening import listening
+from soliloquy.runtime.http_server import listening
 from soliloquy.runtime.model import ModelRefused, faults
 from soliloquy.runtime.model.agreements import FILE
 from soliloquy.runtime.model.faults import (

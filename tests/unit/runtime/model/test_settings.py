@@ -13,8 +13,7 @@ from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model.dialects import dialect_of, dialects
 from soliloquy.runtime.model.keys import Key, key_of
-from soliloquy.runtime.model.schema_shapes import faults
-from soliloquy.runtime.model.schemas import SchemaForm, forms_of
+from soliloquy.runtime.model.schemas import SchemaForm, faults, forms_of
 from soliloquy.runtime.model.settings import Endpoint, Models
 from soliloquy.runtime.model.settings_file import in_batches, read_models, shipped_models
 from tests.cases import each_case

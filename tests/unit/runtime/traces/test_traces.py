@@ -7,7 +7,7 @@ import pytest
 from prometheus_client import REGISTRY
 from prometheus_client.openmetrics.exposition import generate_latest
 
-from soliloquy.runtime import dead_letters
+from soliloquy.runtime import reading
 from soliloquy.runtime.events import Outcome
 from soliloquy.runtime.retry import Refused
 from soliloquy.runtime.traces import spans
@@ -62,7 +62,7 @@ async def test_an_event_that_is_tried_again_and_one_that_is_replayed_stay_in_the
     async with traced(tmp_path / "log", collector, services(fickle)) as transport:
         await grown(transport, 1)
         await until(lambda: _one_is_dead(transport))
-        assert await dead_letters.replay(transport, []) == 1
+        assert await reading.replay(transport, []) == 1
         await until(lambda: len(handlings(collector.spans)) == 6)
         await until(lambda: idle(transport))
     [trace] = collector.traces.values()

@@ -8,13 +8,12 @@ import pytest
 
 from soliloquy.runtime.failure import Failure
 from soliloquy_papers.soliloquy.evaluate.cases import TutorCase
-from soliloquy_papers.soliloquy.evaluate.figures import figures, page
+from soliloquy_papers.soliloquy.evaluate.evaluation import figures, page
 from soliloquy_papers.soliloquy.evaluate.judging import METRICS, JudgedCase
-from soliloquy_training.evaluation.cases import DrawnCases
+from soliloquy_training.evaluation.cases import DrawnCases, share_of, wilson
 from soliloquy_training.evaluation.comparison import page as comparison
 from soliloquy_training.evaluation.comparison import read
 from soliloquy_training.evaluation.report import format_share, write_report
-from soliloquy_training.evaluation.shares import share_of, wilson
 from tests.unit.papers.soliloquy.evaluate.cases import NOISY, SCRIPTED, drawn, results, shared_cases
 
 

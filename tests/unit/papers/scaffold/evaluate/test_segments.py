@@ -13,8 +13,8 @@ from soliloquy.cli.main import commands
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.failure import Failure
+from soliloquy_papers.scaffold.evaluate.evaluation import read_segments
 from soliloquy_papers.scaffold.evaluate.evaluator import Evaluator
-from soliloquy_papers.scaffold.evaluate.segments import read_segments
 from soliloquy_papers.scaffold.evaluate.tutors import TUTORS
 from soliloquy_services.executor.handler import run
 from soliloquy_services.model.engines.scripted import ScriptedEngine

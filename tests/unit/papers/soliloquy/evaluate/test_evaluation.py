@@ -14,8 +14,7 @@ from soliloquy.truth.quantities import quantities_in
 from soliloquy.v1.conversation_pb2 import EVALUATION_CORRECT, Conversation, Problem, Quantity, Step, Turn
 from soliloquy.v1.sandbox_pb2 import STATUS_OK
 from soliloquy_papers.soliloquy.evaluate.cases import CaseKind, Rehearsal, TutorCase
-from soliloquy_papers.soliloquy.evaluate.evaluation import draw_cases
-from soliloquy_papers.soliloquy.evaluate.figures import figures
+from soliloquy_papers.soliloquy.evaluate.evaluation import draw_cases, figures
 from soliloquy_papers.soliloquy.evaluate.judging import judge
 from tests.unit.papers.soliloquy.evaluate.cases import (
     NOISY,

@@ -1,11 +1,29 @@
-"""Reads files, and refuses pipes, devices, sockets and folders in their place: they may never send, or never end."""
+"""Files that are read without surprise, written completely or not at all, and never laid over somebody's own."""
 
 import errno
 import io
 import json
 import stat
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
+
+from soliloquy.runtime.failure import Failure
+
+
+@contextmanager
+def atomic_file(path: Path) -> Iterator[BinaryIO]:
+    """Writes to a temporary file and renames it at the end; an exception leaves the previous file in place."""
+    unfinished = path.with_name(f"{path.name}.unfinished")
+    try:
+        with unfinished.open("wb") as file:
+            yield file
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
 
 # The largest file of settings, prompts, a key or a card.
 MOST_BYTES = 4 * 1024**2
@@ -49,3 +67,24 @@ def parsed_json(content: bytes) -> Any:
         return json.loads(content)
     except RecursionError as error:
         raise ValueError("its brackets are too deep") from error
+
+
+# A file system's own folder, and the lock that a command takes before it writes anything else.
+_NOBODYS = {"lost+found", "lock"}
+
+
+def refuse_foreign(folder: Path, *marks: str, option: str = "--out") -> None:
+    """Raises Failure if a folder holds visible files, and none of the marks that our commands leave."""
+    if not folder.is_dir() or any((folder / mark).exists() for mark in marks):
+        return
+    found = sorted(
+        path.name for path in folder.iterdir() if not path.name.startswith(".") and path.name not in _NOBODYS
+    )
+    if found:
+        others = f" and {len(found) - 1} more" if len(found) > 1 else ""
+        raise Failure(f"{folder} is not empty: it holds {found[0]}{others}: choose another {option}")
+
+
+def table_beside(module: str, name: str) -> dict[str, Any]:
+    """Returns the content of a file in the folder of a module, which is given by its `__file__`."""
+    return tomllib.loads(Path(module).with_name(name).read_text("utf-8"))
