@@ -27,7 +27,7 @@ _OUT = setting("The folder for the report.", "--out", required=True, type=NEW_FO
 
 
 def _settings(
-    tutor: Tutor,
+    chosen: Tutor,
     seed: int = SEED,
     datasets: tuple[Path, ...] = _TRAINED,
     in_flight: int = setting("Cases to run at once.", default=16, type=whole(1, IN_FLIGHT)),
@@ -36,7 +36,7 @@ def _settings(
 ) -> EvaluationSettings:
     values = click.get_current_context().params
     return EvaluationSettings(
-        tutor=tutor,
+        tutor=chosen,
         seed=seed,
         in_flight=in_flight,
         trained=datasets,
@@ -61,7 +61,7 @@ def evaluating(
             deliver(out, evaluate(settings, **options), as_json=as_json, quiet=quiet)
 
         shared = with_options((source, _OUT, AS_JSON, QUIET))(delivered)
-        evaluated = gathered("tutor", chosen_tutor)(gathered("settings", _settings)(shared))
+        evaluated = gathered("chosen", chosen_tutor)(gathered("settings", _settings)(shared))
 
         @functools.wraps(evaluated)
         def checked(*, out: Path, **options: Any) -> None:
