@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 import click
 from rich.table import Column, Table
 
-from soliloquy.cli.command import Group
+from soliloquy.cli.command import Group, option, setting
 from soliloquy.cli.evaluate.retraining import RECIPE, retraining_evaluation
 from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, NEW_FOLDER
 from soliloquy.cli.parameters import ADDRESS, real
-from soliloquy.cli.service_options import option
 from soliloquy.cli.terminal import echo, open_console
 from soliloquy.cli.tls_options import TLS_HELP, client_tls
 from soliloquy.runtime.failure import Failure
@@ -27,19 +26,12 @@ if TYPE_CHECKING:
 # Prompts to try before an activation.
 _CANARIES = 6
 
-REGISTRY = option("--registry", required=True, metavar="DIR|URL", help="The registry: a folder or s3://bucket/folder.")
-SERVICE = option(
-    "--model-address",
-    required=True,
-    metavar="HOST:PORT",
-    type=ADDRESS,
-    help=f"The model service; {TLS_HELP}",
-)
-CACHE = click.option(
+REGISTRY = option("The registry: a folder or s3://bucket/folder.", "--registry", required=True, metavar="DIR|URL")
+SERVICE = option(f"The model service; {TLS_HELP}", "--model-address", required=True, type=ADDRESS)
+CACHE = setting(
+    "A folder that all replicas can read, for copies; required unless the registry is a folder.",
     "--cache",
-    metavar="DIR",
     type=NEW_FOLDER,
-    help="A folder that all replicas can read, for copies; required unless the registry is a folder.",
 )
 
 
@@ -58,9 +50,7 @@ def adapters() -> None:
 
 
 @adapters.command(name="list")
-@REGISTRY
-@AS_JSON
-def list_(*, registry: str, as_json: bool) -> None:
+def list_(*, registry: str = REGISTRY, as_json: bool = AS_JSON) -> None:
     """List the versions of all adapters, and which of them are active."""
     try:
         kept = _opened(registry)
@@ -84,9 +74,12 @@ def list_(*, registry: str, as_json: bool) -> None:
 
 @adapters.command()
 @click.argument("folder", metavar="DIR", type=EXISTING_FOLDER)
-@click.option("--name", required=True, metavar="NAME", help="The name that requests use for all its versions.")
-@REGISTRY
-def push(*, folder: Path, name: str, registry: str) -> None:
+def push(
+    *,
+    name: str = setting("The name that requests use for all its versions.", metavar="NAME"),
+    registry: str = REGISTRY,
+    folder: Path,
+) -> None:
     """Add an adapter to the registry, from its own folder or from that of its training."""
     from soliloquy_training.adapters.version import read_version
 
@@ -98,19 +91,16 @@ def push(*, folder: Path, name: str, registry: str) -> None:
 
 @adapters.command()
 @click.argument("wanted", metavar="NAME[@DIGEST]")
-@click.option(
-    "--readable",
-    default=0.8,
-    show_default=True,
-    type=real(0, 1),
-    help="The share of the answers that must be readable; 0 activates any adapter.",
-)
-@RECIPE
-@CACHE
-@SERVICE
-@REGISTRY
 def activate(
-    *, wanted: str, readable: float, recipe: str, cache: Path | None, model_address: str, registry: str
+    *,
+    readable: float = setting(
+        "The share of the answers that must be readable; 0 activates any adapter.", default=0.8, type=real(0, 1)
+    ),
+    recipe: str = RECIPE,
+    cache: Path | None = CACHE,
+    model_address: str = SERVICE,
+    registry: str = REGISTRY,
+    wanted: str,
 ) -> None:
     """Have the model service answer with an adapter, on every replica and without losing a request.
 
@@ -126,10 +116,7 @@ def activate(
 
 @adapters.command()
 @click.argument("name", metavar="NAME")
-@CACHE
-@SERVICE
-@REGISTRY
-def rollback(*, name: str, cache: Path | None, model_address: str, registry: str) -> None:
+def rollback(*, cache: Path | None = CACHE, model_address: str = SERVICE, registry: str = REGISTRY, name: str) -> None:
     """Activate the version that was active before."""
     _change(registry, model_address, cache, lambda activation: activation.roll_back(name))
 

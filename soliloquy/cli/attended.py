@@ -3,15 +3,25 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import TypeVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
 
+from soliloquy.cli.model_options import model_options
+from soliloquy.cli.options import WAIT
 from soliloquy.cli.progress import calls_line, count
+from soliloquy.cli.service_options import Command, gathered
+from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runs.progress import WaitingCalls, hopeless
 from soliloquy.runtime.failure import Broken, first_error
-from soliloquy.runtime.model.opening import ModelByRole
+from soliloquy.runtime.model import Model
+from soliloquy.runtime.model.checking import require_endpoints
+from soliloquy.runtime.model.opening import ModelByRole, open_models
+from soliloquy.runtime.model.settings import Models
 
 LOOK_SECONDS = 1.0
-T = TypeVar("T")
+C = TypeVar("C")
+R = TypeVar("R")
 
 
 @asynccontextmanager
@@ -37,14 +47,50 @@ async def attended(
         raise first_error(errors) from errors
 
 
-async def attended_results(
-    work: Sequence[Awaitable[T]], model: ModelByRole, *, unit: str, wait: bool, quiet: bool
-) -> list[T]:
-    """Returns the results as they come, while a bar counts them."""
-    results: list[T] = []
-    with count(unit, len(work), quiet=quiet) as show:
-        async with attended(model, wait=wait, show=lambda fault: show(len(results), "", fault)):
-            for each in asyncio.as_completed(work):
-                results.append(await each)
-                show(len(results), "", "")
-    return results
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AttendedModels:
+    """The models of a command that asks them about one case after the other."""
+
+    models: Models
+    cache: Path | None
+    wait: bool
+
+    async def ask_about_each(
+        self,
+        cases: Sequence[C],
+        ask: Callable[[C, Model], Awaitable[R]],
+        unit: str,
+        *,
+        in_flight: int,
+        quiet: bool,
+        problems: Sequence[str] = (),
+    ) -> list[R]:
+        """Returns the result of each case in order, while a bar counts them; raises Failure.
+
+        `problems` are the sources that the scripted model knows.
+        """
+        await require_endpoints(self.models, self.cache)
+        scripted = ModelSettings(problems=problems)
+        room, results = asyncio.Semaphore(in_flight), dict[int, R]()
+        async with open_models(self.models, lambda: scripted_model(scripted), self.cache) as model:
+
+            async def asked(place: int, case: C) -> tuple[int, R]:
+                async with room:
+                    return place, await ask(case, model)
+
+            with count(unit, len(cases), quiet=quiet) as show:
+                async with attended(model, wait=self.wait, show=lambda fault: show(len(results), "", fault)):
+                    for each in asyncio.as_completed([asked(*case) for case in enumerate(cases)]):
+                        place, result = await each
+                        results[place] = result
+                        show(len(results), "", "")
+        return [results[place] for place in range(len(cases))]
+
+
+def _attended_models(models: Models, model_cache: Path | None, wait: bool = WAIT) -> AttendedModels:
+    return AttendedModels(models=models, cache=model_cache, wait=wait)
+
+
+def attended_models(command: Command) -> Callable[..., Any]:
+    """Hands the command `asked`."""
+    return model_options(gathered("asked", _attended_models)(command))

@@ -1,10 +1,8 @@
-"""`soliloquy check`."""
-
 import asyncio
 import functools
 import json
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +10,9 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from soliloquy.cli.attended import attended_results
-from soliloquy.cli.command import Command
-from soliloquy.cli.model_options import model_options
-from soliloquy.cli.options import AS_JSON, WAIT
+from soliloquy.cli.attended import AttendedModels, attended_models
+from soliloquy.cli.command import Command, setting
+from soliloquy.cli.options import ANY_PATH, AS_JSON
 from soliloquy.cli.tables import facts
 from soliloquy.cli.terminal import echo, open_console
 from soliloquy.dataset.reading import Dataset
@@ -24,12 +21,9 @@ from soliloquy.recipes.labels import columns_of
 from soliloquy.recipes.packages import UnknownRecipe
 from soliloquy.recipes.reader import ROLE, with_all_claims
 from soliloquy.recipes.recipe import find
-from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.files import read_regular_text
-from soliloquy.runtime.model.checking import require_endpoints
-from soliloquy.runtime.model.opening import open_models
-from soliloquy.runtime.model.settings import Models
+from soliloquy.runtime.model import Model
 from soliloquy.v1.conversation_pb2 import Conversation
 
 FAULTY = 1
@@ -39,24 +33,15 @@ _IN_FLIGHT = 32
 
 @click.command(cls=Command)
 @click.argument("folder", metavar="DIR|URL")
-@click.option("--rejected", is_flag=True, help="Check the rejected conversations instead.")
-@click.option("--as-if", metavar="FILE", type=click.Path(path_type=Path), help="Check by the [rules] of this file.")
-@AS_JSON
-@model_options
-@WAIT
-@click.pass_context
+@attended_models
 def check(
-    context: click.Context,
-    /,
     folder: str,
     *,
-    rejected: bool,
-    as_if: Path | None,
-    as_json: bool,
-    models: Models,
-    model_cache: Path | None,
-    wait: bool,
-) -> None:
+    rejected: bool = setting("Check the rejected conversations instead."),
+    as_if: Path | None = setting("Check by the [rules] of this file.", metavar="FILE", type=ANY_PATH),
+    as_json: bool = AS_JSON,
+    asked: AttendedModels,
+) -> int:
     """Check what is claimed, computed and said in every turn of a dataset.
 
     Prints a line for each broken rule, with the conversation, the rule, the turn and the evidence. The exit status is 0
@@ -68,8 +53,9 @@ def check(
     """
     dataset, report = Dataset(folder), TruthReport()
     conversations: Iterable[Conversation] = dataset.conversations(rejected=rejected)
-    if not all(endpoint.engine == "scripted" for endpoint in models.asked(ROLE)):
-        conversations = asyncio.run(_read([*conversations], models, model_cache, wait=wait, quiet=as_json))
+    if not all(endpoint.engine == "scripted" for endpoint in asked.models.asked(ROLE)):
+        reading = asked.ask_about_each([*conversations], _read, "conversations", in_flight=_IN_FLIGHT, quiet=as_json)
+        conversations = asyncio.run(reading)
     try:
         for conversation in conversations:
             # Imported conversations may have no recipe, and then have no rules.
@@ -88,25 +74,13 @@ def check(
         echo(json.dumps(report.as_json()))
     else:
         _print(report, dataset.recipe)
-    context.exit(FAULTY if report.faults else 0)
+    return FAULTY if report.faults else 0
 
 
-async def _read(
-    conversations: Sequence[Conversation], models: Models, cache: Path | None, *, wait: bool, quiet: bool
-) -> Sequence[Conversation]:
-    """Returns the conversations with what their messages claim."""
-    await require_endpoints(models, cache)
-    room = asyncio.Semaphore(_IN_FLIGHT)
-    async with open_models(models, lambda: scripted_model(ModelSettings()), cache) as model:
-
-        async def read(place: int, conversation: Conversation) -> tuple[int, Conversation]:
-            reader = find(conversation.run.recipe).reader if conversation.run.recipe else None
-            async with room:
-                return place, await with_all_claims(conversation, reader, model)
-
-        work = [read(*each) for each in enumerate(conversations)]
-        found = dict(await attended_results(work, model, unit="conversations", wait=wait, quiet=quiet))
-    return [found[place] for place in range(len(conversations))]
+async def _read(conversation: Conversation, model: Model) -> Conversation:
+    """Returns the conversation with what its messages claim."""
+    reader = find(conversation.run.recipe).reader if conversation.run.recipe else None
+    return await with_all_claims(conversation, reader, model)
 
 
 def _checked(conversation: Conversation, as_if: Path | None) -> CheckedConversation:

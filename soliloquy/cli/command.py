@@ -1,11 +1,12 @@
-"""The commands' class: its help lists options by topic, and it refuses empty values."""
+"""The commands' class: parameters declare its options, its help lists them by topic, and it refuses empty values."""
 
 import functools
 import tomllib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -15,7 +16,57 @@ _ALL = "soliloquy.cli.help_all"
 _FIRST = "Options"
 
 
+class Setting:
+    """An option, as the default of a parameter or as a decorator.
+
+    As a default it takes its flag from the parameter's name. It is a flag for bool, repeatable for a tuple, and
+    required unless the parameter can be None or the option has a default, which the help then shows.
+    """
+
+    def __init__(self, help: str, *flags: str, environment: bool = False, **how: Any) -> None:
+        self._flags = flags
+        self._environment = environment
+        self._how = {"help": help, "show_default": how.get("default", "") != "", **how}
+
+    def __call__(self, command: Callable[..., Any]) -> Callable[..., Any]:
+        return click.option(*self._flags, **self._variable(self._flags[0]), **self._how)(command)
+
+    def option(self, parameter: str, kind: object) -> click.Option:
+        flags = [flag for flag in self._flags if flag.startswith("-")] or [f"--{parameter.replace('_', '-')}"]
+        how: dict[str, Any] = {"is_flag": kind is bool, "multiple": str(kind).startswith("tuple["), **self._how}
+        optional = how["is_flag"] or how["multiple"] or str(kind).endswith("None")
+        how.setdefault("required", not optional and "default" not in how)
+        return click.Option([*flags, parameter], **self._variable(flags[0]), **how)
+
+    def _variable(self, flag: str) -> dict[str, Any]:
+        variable = f"SOLILOQUY_{flag.strip('-').upper().replace('-', '_')}"
+        return {"envvar": variable, "show_envvar": True} if self._environment else {}
+
+
+def setting(help: str, *flags: str, **how: Any) -> Any:
+    """`max_turns: int = setting("Turns in a conversation.", default=20)` is --max-turns."""
+    return Setting(help, *flags, **how)
+
+
+def option(help: str, *flags: str, **how: Any) -> Any:
+    """A setting that the environment can hold too: --max-in-flight, or SOLILOQUY_MAX_IN_FLIGHT."""
+    return Setting(help, *flags, environment=True, **how)
+
+
+def settings_of(function: Callable[..., Any]) -> Iterator[click.Option]:
+    """Yields the options that the defaults of a function's parameters declare."""
+    # The list of the commands has no need of it.
+    from inspect import signature
+
+    for name, parameter in signature(function).parameters.items():
+        if isinstance(parameter.default, Setting):
+            yield parameter.default.option(name, parameter.annotation)
+
+
 class Command(click.Command):
+    def __init__(self, name: str | None, *, callback: Any, params: list[click.Parameter], **how: Any) -> None:
+        super().__init__(name, callback=callback, params=[*params, *settings_of(callback)], **how)
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:
             _refuse_empty(args)
@@ -27,6 +78,12 @@ class Command(click.Command):
             # The parser leaves it out of some errors.
             error.ctx = error.ctx or ctx
             raise
+
+    def invoke(self, ctx: click.Context) -> None:
+        """Ends with the exit status that the command returns, if it returns one."""
+        status = super().invoke(ctx)
+        if status is not None:
+            ctx.exit(status)
 
     def _refuse_repeated(self, ctx: click.Context, args: list[str]) -> None:
         """Click would take the last value and say nothing of the others."""

@@ -1,5 +1,3 @@
-"""`soliloquy compare`."""
-
 import json
 from dataclasses import asdict
 from pathlib import Path
@@ -22,8 +20,7 @@ _SHOWN = 12
 @click.command(cls=Command)
 @click.argument("ours", metavar="DIR", type=EXISTING_FOLDER)
 @click.argument("theirs", metavar="DIR", type=EXISTING_FOLDER)
-@AS_JSON
-def compare(ours: Path, theirs: Path, *, as_json: bool) -> None:
+def compare(ours: Path, theirs: Path, *, as_json: bool = AS_JSON) -> None:
     """Compare how people talk in two datasets, and tell them apart.
 
     Prints measures of variety, uptake, repetition and causes of mistakes side by side, and what students do after each

@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict
 
-from soliloquy.cli.forecast_view import print_forecast
+from soliloquy.cli.summary import print_forecast
 from soliloquy.cli.terminal import echo
 from soliloquy.problems.sources import ProblemSource
 from soliloquy.runs.dry_run import as_message, first_prompts
@@ -34,13 +34,7 @@ def rehearse(plan: Plan, source: ProblemSource) -> Mapping[int, float]:
 
 
 def foretell(
-    plan: Plan,
-    source: ProblemSource,
-    like: str,
-    *,
-    together: int,
-    as_json: bool,
-    rehearsal: Mapping[int, float] = {},
+    plan: Plan, source: ProblemSource, like: str, *, together: int, as_json: bool, rehearsal: Mapping[int, float] = {}
 ) -> None:
     """Prints a forecast of the plan from a dataset of its recipe, and the prompts of that one's first conversation."""
     # It loads Arrow.

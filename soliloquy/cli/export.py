@@ -1,13 +1,10 @@
-"""`soliloquy export`."""
-
 import json
 from pathlib import Path
 
 import click
 
-from soliloquy.cli.command import Command
-from soliloquy.cli.errors import writing_to
-from soliloquy.cli.options import AS_JSON
+from soliloquy.cli.command import Command, setting
+from soliloquy.cli.options import ANY_PATH, AS_JSON, writing_to
 from soliloquy.cli.parameters import Choice
 from soliloquy.cli.terminal import echo
 from soliloquy.dataset.exports.exporting import ExportCounts
@@ -37,36 +34,18 @@ def _description(name: str) -> str:
 
 @click.command(cls=CommandOfFormats)
 @click.argument("folder", metavar="DIR|URL")
-@click.option("--format", "name", required=True, type=Choice(NAMES), help="The format to write.")
-@click.option(
-    "--out",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="The file to write, or a folder for --splits, hf and preferences.",
-)
-@click.option(
-    "--splits", metavar="NAME=SHARE,..", help="Write several files, e.g. train=0.9,test=0.1, split by problem."
-)
-@click.option(
-    "--leave-out",
-    "leave_out",
-    multiple=True,
-    type=Choice(list(PARTS)),
-    help="A part to leave out; may be repeated.",
-)
-@click.option("--uncertain", is_flag=True, help="Also export preferences of rules that read, and may be wrong.")
-@click.option("--rejected", is_flag=True, help="Export the rejected conversations instead.")
-@AS_JSON
 def export(
     *,
+    name: str = setting("The format to write.", "--format", type=Choice(NAMES)),
+    out: Path = setting("The file to write, or a folder for --splits, hf and preferences.", type=ANY_PATH),
+    splits: str | None = setting(
+        "Write several files, e.g. train=0.9,test=0.1, split by problem.", metavar="NAME=SHARE,.."
+    ),
+    leave_out: tuple[str, ...] = setting("A part to leave out; may be repeated.", type=Choice(list(PARTS))),
+    uncertain: bool = setting("Also export preferences of rules that read, and may be wrong."),
+    rejected: bool = setting("Export the rejected conversations instead."),
+    as_json: bool = AS_JSON,
     folder: str,
-    name: str,
-    out: Path,
-    splits: str | None,
-    leave_out: tuple[str, ...],
-    uncertain: bool,
-    rejected: bool,
-    as_json: bool,
 ) -> None:
     """Write a dataset in another format.
 

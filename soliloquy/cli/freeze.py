@@ -1,5 +1,3 @@
-"""`soliloquy freeze`."""
-
 import asyncio
 import json
 from pathlib import Path
@@ -7,7 +5,7 @@ from typing import Any
 
 import click
 
-from soliloquy.cli.command import Command
+from soliloquy.cli.command import Command, setting
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.options import AS_JSON, EXISTING_FILE, NEW_FOLDER
 from soliloquy.cli.terminal import echo
@@ -16,23 +14,17 @@ from soliloquy.runtime.transports.opening import open_transport
 
 
 @click.command(cls=Command)
-@click.option("--data", metavar="DIR|URL", help="The dataset to freeze; alternatively use --kafka.")
-@click.option("--out", required=True, type=NEW_FOLDER, help="The folder to create.")
-@click.option(
-    "--offsets",
-    metavar="FILE",
-    type=EXISTING_FILE,
-    help="Stop at the offsets in the manifest.json of an earlier freeze; the result is the same.",
-)
-@click.option(
-    "--once",
-    is_flag=True,
-    help="Do nothing if an earlier freeze has finished in the folder, as when a job starts again.",
-)
-@AS_JSON
 @kafka_options()
 def freeze(
-    *, kafka: KafkaSettings | None, data: str | None, out: Path, offsets: Path | None, once: bool, as_json: bool
+    *,
+    data: str | None = setting("The dataset to freeze; alternatively use --kafka.", metavar="DIR|URL"),
+    out: Path = setting("The folder to create.", type=NEW_FOLDER),
+    offsets: Path | None = setting(
+        "Stop at the offsets in the manifest.json of an earlier freeze; the result is the same.", type=EXISTING_FILE
+    ),
+    once: bool = setting("Do nothing if an earlier freeze has finished in the folder, as when a job starts again."),
+    as_json: bool = AS_JSON,
+    kafka: KafkaSettings | None,
 ) -> None:
     """Copy the accepted conversations of a dataset, or of the Kafka topic conversation.finished, into a new folder.
 

@@ -3,49 +3,31 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from soliloquy.cli.command import option
 from soliloquy.cli.options import EXISTING_FILE, EXISTING_FOLDER
 from soliloquy.cli.parameters import ADDRESS
-from soliloquy.cli.service_options import gathered, option
-from soliloquy.cli.tls_options import SERVER_TLS, server_tls
+from soliloquy.cli.service_options import gathered
+from soliloquy.cli.tls_options import CLIENT_CA, TLS_CERT, TLS_KEY, server_tls
 from soliloquy.runs.assignment import GatewayAssignment
 from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.model.settings_file import checked_endpoint
 
-_OPTIONS = (
-    option("--grpc", metavar="HOST:PORT", type=ADDRESS, help="Serve gRPC there.  [default: the next port]"),
-    option(
-        "--tokens",
-        metavar="FILE",
-        type=EXISTING_FILE,
-        help="Callers and their roles, as TOML; otherwise only this machine.",
-    ),
-    option(
-        "--problem-files", metavar="DIR", type=EXISTING_FOLDER, help="The folder of problem files that a run may name."
-    ),
-    option(
-        "--chat-endpoint",
-        "chat_endpoints",
-        metavar="URL",
-        multiple=True,
-        help="An OpenAI-compatible API that a chat may ask; without --tokens, also any on this machine. Repeatable.",
-    ),
-    option("--adapters", metavar="DIR|URL", help="The registry of adapters to show."),
-    option("--evaluations", metavar="DIR", type=EXISTING_FOLDER, help="The folder of evaluations to show."),
-    *SERVER_TLS,
-)
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GatewayOptions:
-    grpc: str | None
-    tokens: Path | None
-    problem_files: Path | None
-    chat_endpoints: tuple[str, ...]
-    adapters: str | None
-    evaluations: Path | None
-    tls_cert: Path | None
-    tls_key: Path | None
-    client_ca: Path | None
+    grpc: str | None = option("Serve gRPC there.  [default: the next port]", type=ADDRESS)
+    tokens: Path | None = option("Callers and their roles, as TOML; otherwise only this machine.", type=EXISTING_FILE)
+    problem_files: Path | None = option("The folder of problem files that a run may name.", type=EXISTING_FOLDER)
+    chat_endpoints: tuple[str, ...] = option(
+        "An OpenAI-compatible API that a chat may ask; without --tokens, also any on this machine. Repeatable.",
+        "--chat-endpoint",
+        metavar="URL",
+    )
+    adapters: str | None = option("The registry of adapters to show.", metavar="DIR|URL")
+    evaluations: Path | None = option("The folder of evaluations to show.", type=EXISTING_FOLDER)
+    tls_cert: Path | None = TLS_CERT
+    tls_key: Path | None = TLS_KEY
+    client_ca: Path | None = CLIENT_CA
 
     def assignment(self, *, listen: str, datasets: str | None, models: Models, sandbox: str) -> GatewayAssignment:
         from soliloquy_services.gateway.access.tokens import read_tokens
@@ -71,7 +53,7 @@ class GatewayOptions:
 
 
 # Hands the command `gateway`.
-gateway_options = gathered("gateway", GatewayOptions, _OPTIONS)
+gateway_options = gathered("gateway", GatewayOptions)
 
 
 def _next_port(address: str) -> str:

@@ -10,13 +10,12 @@ from typing import Any
 
 import click
 
-from soliloquy.cli.command import Command
+from soliloquy.cli.command import Command, setting
 from soliloquy.cli.dry_run import PILOT_IN_FLIGHT, foretell, rehearse
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.main import INTERRUPTED
-from soliloquy.cli.metrics_option import METRICS, serving_metrics
 from soliloquy.cli.model_options import model_options
-from soliloquy.cli.observing import observing
+from soliloquy.cli.observing import METRICS, observing, serving_metrics
 from soliloquy.cli.options import (
     AS_JSON,
     ATTEMPTS,
@@ -32,9 +31,8 @@ from soliloquy.cli.options import (
 )
 from soliloquy.cli.parameters import DOLLARS, PLACE, Choice, whole
 from soliloquy.cli.progress import display
-from soliloquy.cli.prompts_option import PROMPTS, chosen_prompts
 from soliloquy.cli.run_file import RUN_FILE, is_given, kept_options
-from soliloquy.cli.service_options import CLASSIFIERS, LATENCY, NOISE
+from soliloquy.cli.service_options import CLASSIFIERS, LATENCY, NOISE, PROMPTS, chosen_prompts, with_options
 from soliloquy.cli.summary import next_commands, summary
 from soliloquy.cli.tables import facts
 from soliloquy.cli.terminal import echo, open_console
@@ -55,58 +53,28 @@ INCOMPLETE = 1
 # So many conversations at once fill a batch; more would take more memory than they save time.
 BATCH_IN_FLIGHT = 5_000
 
+_MOST_AT_ONCE = "Conversations at once; up to 5,000 by default with batches."
+_VERIFIED = "Reject conversations with a verdict that rests on nothing."
+_RUN = (
+    setting("Accepted conversations wanted.", "--conversations", required=True, type=COUNT),
+    SEED,
+    count_option("--workers", 1, "Worker processes, for models that a single one does not keep busy.", most=WORKERS),
+    count_option("--in-flight", 64, _MOST_AT_ONCE, most=IN_FLIGHT),
+    LATENCY,
+    NOISE,
+    setting("Turns in a conversation.", "--max-turns", default=20, type=whole(2, TURNS)),
+    count_option("--max-attempts", 10, "Tries at a problem until a conversation is accepted.", most=ATTEMPTS),
+    setting("Explain and outline each solution for the tutor first.", "--enrich", is_flag=True),
+    setting(_VERIFIED, "--verified", is_flag=True),
+    CLASSIFIERS,
+)
+
 
 @click.command(cls=Command)
 @RUN_FILE
-@click.option("--problems", required=True, metavar="BANK|FILE", help="A bank's name (physics) or a JSONL file.")
-@click.option(
-    "--recipe",
-    default=DEFAULT,
-    show_default=True,
-    type=Choice(list(known_recipes())),
-    help="The paper whose conversations it generates.",
-)
-@click.option("--conversations", required=True, type=COUNT, help="Accepted conversations wanted.")
-@SEED
-@click.option("--out", required=True, metavar="DIR|URL", type=PLACE, help="Folder of the dataset, local or in a store.")
-@click.option(
-    "--work",
-    metavar="DIR",
-    type=NEW_FOLDER,
-    help="A local folder for the unfinished run, which a dataset in a store requires.  [default: .run in --out]",
-)
-@PROMPTS
-@count_option("--workers", 1, "Worker processes, for models that a single one does not keep busy.", most=WORKERS)
-@count_option("--in-flight", 64, "Conversations at once; up to 5,000 by default with batches.", most=IN_FLIGHT)
-@LATENCY
-@NOISE
-@click.option(
-    "--max-turns",
-    default=20,
-    show_default=True,
-    type=whole(2, TURNS),
-    help="Turns in a conversation.",
-)
-@count_option("--max-attempts", 10, "Tries at a problem until a conversation is accepted.", most=ATTEMPTS)
-@click.option("--enrich", is_flag=True, help="Explain and outline each solution for the tutor first.")
-@click.option("--verified", is_flag=True, help="Reject conversations with a verdict that rests on nothing.")
-@CLASSIFIERS
+@with_options(_RUN)
 @model_options
-@click.option(
-    "--batch",
-    is_flag=True,
-    help="Ask the endpoint of --model openai in batches, for half the price: an answer may take a day.",
-)
-@WAIT
-@click.option("--budget", metavar="SUM", type=DOLLARS, help="Dollars that the run may spend, e.g. 50USD.")
-@click.option("--budget-tokens", type=COUNT, metavar="TOKENS", help="Tokens that it may read and write.")
-@click.option(
-    "--dry-run", is_flag=True, help=f"Generate {PILOT} conversations of the run, and say what all would take."
-)
-@click.option("--like", metavar="DIR|URL", help="For --dry-run: a dataset that tells it, in place of that.")
-@METRICS
-@AS_JSON
-@QUIET
+@with_options((WAIT,))
 @kafka_options()
 @observing("generate", least=logging.WARNING)
 @click.pass_context
@@ -114,21 +82,28 @@ def generate(
     context: click.Context,
     /,
     *,
+    problems: str = setting("A bank's name (physics) or a JSONL file.", metavar="BANK|FILE"),
+    recipe: str = setting(
+        "The paper whose conversations it generates.", default=DEFAULT, type=Choice(list(known_recipes()))
+    ),
+    out: Storage = setting("Folder of the dataset, local or in a store.", metavar="DIR|URL", type=PLACE),
+    work: Path | None = setting(
+        "A local folder for the unfinished run, which a dataset in a store requires.  [default: .run in --out]",
+        type=NEW_FOLDER,
+    ),
+    prompts: Path | None = PROMPTS,
+    batch: bool = setting(
+        "Ask the endpoint of --model openai in batches, for half the price: an answer may take a day."
+    ),
+    budget: float | None = setting("Dollars that the run may spend, e.g. 50USD.", metavar="SUM", type=DOLLARS),
+    budget_tokens: int | None = setting("Tokens that it may read and write.", type=COUNT, metavar="TOKENS"),
+    dry_run: bool = setting(f"Generate {PILOT} conversations of the run, and say what all would take."),
+    like: str | None = setting("For --dry-run: a dataset that tells it, in place of that.", metavar="DIR|URL"),
+    metrics: str | None = METRICS,
+    as_json: bool = AS_JSON,
+    quiet: bool = QUIET,
     kafka: KafkaSettings | None,
-    recipe: str,
-    problems: str,
-    out: Storage,
-    work: Path | None,
-    prompts: Path | None,
-    as_json: bool,
-    quiet: bool,
     traces: TraceSettings,
-    budget: float | None,
-    budget_tokens: int | None,
-    dry_run: bool,
-    like: str | None,
-    batch: bool,
-    metrics: str | None,
     **settings: Any,
 ) -> None:
     """Generate a dataset of tutoring conversations.

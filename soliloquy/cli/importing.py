@@ -1,12 +1,11 @@
-"""`soliloquy import`."""
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
 
-from soliloquy.cli.errors import writing_to
+from soliloquy.cli.command import setting
 from soliloquy.cli.export import CommandOfFormats
+from soliloquy.cli.options import ANY_PATH, writing_to
 from soliloquy.cli.parameters import Choice
 from soliloquy.cli.terminal import echo
 from soliloquy.dataset.exports.format import NAMES, Row
@@ -22,16 +21,16 @@ _SOME_REFUSED = 1
 
 
 @click.command("import", cls=CommandOfFormats)
-@click.argument("source", metavar="FILE|FOLDER", type=click.Path(path_type=Path))
-@click.option("--format", "name", required=True, type=Choice(NAMES), help="The format of the source.")
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="The folder for the dataset.")
-@click.option(
-    "--problems",
-    type=click.Path(path_type=Path),
-    help="A problem file: each conversation about one of its questions gets its solution.",
-)
-@click.pass_context
-def import_(context: click.Context, /, *, source: Path, name: str, out: Path, problems: Path | None) -> None:
+@click.argument("source", metavar="FILE|FOLDER", type=ANY_PATH)
+def import_(
+    *,
+    name: str = setting("The format of the source.", "--format", type=Choice(NAMES)),
+    out: Path = setting("The folder for the dataset.", type=ANY_PATH),
+    problems: Path | None = setting(
+        "A problem file: each conversation about one of its questions gets its solution.", type=ANY_PATH
+    ),
+    source: Path,
+) -> int:
     """Convert conversations of another format into a dataset.
 
     Fields that the format lacks stay unset, and the manifest lists them. Exporting the dataset to the same format gives
@@ -48,7 +47,7 @@ def import_(context: click.Context, /, *, source: Path, name: str, out: Path, pr
         except Failure as cannot:
             raise Failure(f"{cannot}; nothing was written") from cannot
     echo("; ".join([f"{counts.written} conversations in {out}", *counts.remarks()]))
-    context.exit(_SOME_REFUSED if counts.refused or counts.repeated_ids else 0)
+    return _SOME_REFUSED if counts.refused or counts.repeated_ids else 0
 
 
 def _rows(source: Path) -> Iterator[tuple[str, Row | str]]:

@@ -10,8 +10,9 @@ from typing import Any
 import click
 from pydantic import TypeAdapter, ValidationError
 
+from soliloquy.cli.command import option
 from soliloquy.cli.parameters import BROKERS
-from soliloquy.cli.service_options import Command, gathered, option
+from soliloquy.cli.service_options import Command, gathered
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.files import read_regular_text
 from soliloquy.runtime.transports.kafka import KafkaSettings
@@ -32,34 +33,28 @@ def _prefix(_: click.Context, __: click.Parameter, prefix: str) -> str:
     return prefix
 
 
-_OPTIONS = (
-    option(
-        "--kafka",
-        type=BROKERS,
-        metavar="HOST:PORT[,HOST:PORT]...",
-        help=f"Brokers, one of which must be up. {_PREFIX}SECURITY, _USERNAME, _PASSWORD_FILE, _CA_FILE and others "
-        "of docs/operating.md log in.",
-    ),
-    option(
-        "--kafka-prefix",
-        default="",
-        callback=_prefix,
-        help="The prefix of all topics and groups, for installations that share a Kafka.",
-    ),
+_KAFKA = option(
+    f"Brokers, one of which must be up. {_PREFIX}SECURITY, _USERNAME, _PASSWORD_FILE, _CA_FILE and others of "
+    "docs/operating.md log in.",
+    type=BROKERS,
+    metavar="HOST:PORT[,HOST:PORT]...",
 )
+_TOPICS = "The prefix of all topics and groups, for installations that share a Kafka."
 
 
 def kafka_options(*, required: bool = False) -> Callable[[Command], Callable[..., Any]]:
     """Hands the command `kafka`, None if no Kafka is named."""
 
-    def settings(kafka: str | None, kafka_prefix: str) -> KafkaSettings | None:
+    def settings(
+        kafka: str | None = _KAFKA, kafka_prefix: str = option(_TOPICS, default="", callback=_prefix)
+    ) -> KafkaSettings | None:
         if kafka:
             return _settings(kafka, kafka_prefix)
         if required:
             raise click.UsageError("--kafka HOST:PORT is required, or SOLILOQUY_KAFKA in the environment")
         return None
 
-    return gathered("kafka", settings, _OPTIONS)
+    return gathered("kafka", settings)
 
 
 def _settings(bootstrap: str, prefix: str) -> KafkaSettings:

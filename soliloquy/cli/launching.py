@@ -1,13 +1,19 @@
-"""Options that choose where a training runs: in this process, in several on this machine, or on Ray."""
+"""Trains where the options say, in this process, in several or on Ray, and shows the progress."""
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import click
+from rich.progress import Progress, TaskID
 
-from soliloquy.cli.options import WORKERS, count_option
+from soliloquy.cli.command import setting
+from soliloquy.cli.options import WORKERS
+from soliloquy.cli.parameters import whole
+from soliloquy.cli.progress import bar
 from soliloquy.cli.service_options import gathered
 from soliloquy.cli.signals import end_when_asked
 from soliloquy.recipes.packages import folder, has_part, known_recipes
@@ -19,19 +25,15 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-CONFIG = click.option(
+CONFIG = setting(
+    "The settings as YAML, or a shipped configuration: smoke, or the name of a recipe that has one.",
     "--config",
     required=True,
     metavar="FILE|NAME",
-    help="The settings as YAML, or a shipped configuration: smoke, or the name of a recipe that has one.",
 )
 _LIBRARIES = ("torch", "transformers", "peft", "yaml", "matplotlib", "tensorboard")
-_OPTIONS = (
-    count_option("--workers", 1, "Processes, one per GPU.", most=WORKERS),
-    click.option(
-        "--ray", "on_ray", is_flag=True, help="Start them with Ray Train, on the cluster of RAY_ADDRESS if that is set."
-    ),
-)
+_WORKERS = setting("Processes, one per GPU.", "--workers", default=1, type=whole(1, WORKERS))
+_RAY = "Start them with Ray Train, on the cluster of RAY_ADDRESS if that is set."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,11 +64,11 @@ class Launch:
 def launch_options(command: Command) -> Callable[..., Any]:
     """Hands the command `launch` in place of these options."""
 
-    def launch(config: str, workers: int, on_ray: bool) -> Launch:
+    def launch(config: str = CONFIG, workers: int = _WORKERS, on_ray: bool = setting(_RAY, "--ray")) -> Launch:
         check_libraries(*(("ray",) if on_ray else ()))
         return Launch(file=configuration(config), workers=workers, on_ray=on_ray)
 
-    return gathered("launch", launch, _OPTIONS)(command)
+    return gathered("launch", launch)(command)
 
 
 def check_libraries(*further: str) -> None:
@@ -87,3 +89,54 @@ def configuration(named: str) -> Path:
     if named in shipped:
         return shipped[named]
     raise Failure(f"unknown configuration {named!r}: use a YAML file, or one of {', '.join(sorted(shipped))}")
+
+
+LOOK_SECONDS = 0.5
+
+
+def train_observed(launch: Launch, job: "Job", *, quiet: bool) -> None:
+    with following(job.folder, quiet=quiet) as tell:
+        launch.train(job, tell)
+
+
+@contextmanager
+def following(folder: Path, *, quiet: bool) -> Iterator[Callable[[int], None]]:
+    """Shows and exports each step that a training logs in its folder, wherever it runs.
+
+    Yields a callback for the number of conversations read before the first step.
+    """
+    progress = bar(quiet=quiet)
+    task = progress.add_task("conversations", total=None, figures="")
+    ended = threading.Event()
+    thread = threading.Thread(target=_follow, args=(folder, partial(_show, progress, task), ended))
+    with progress:
+        thread.start()
+        try:
+            yield lambda conversations: progress.update(task, completed=conversations)
+        finally:
+            ended.set()
+            thread.join()
+
+
+def _show(progress: Progress, task: TaskID, step: dict[str, Any]) -> None:
+    held_out = f"  held out {step['validation']:.4f}" if step["validation"] is not None else ""
+    figures = f"loss {step['loss']:.4f}{held_out}  {step['tokens'] / step['seconds']:,.0f} tokens/s"
+    progress.update(task, description="steps", completed=step["step"], total=step["steps"], figures=figures)
+
+
+def _follow(folder: Path, show: Callable[[dict[str, Any]], None], ended: threading.Event) -> None:
+    from soliloquy_training.step_log import CHECKPOINT, newest, tell
+
+    latest = None
+    while True:
+        last = ended.wait(LOOK_SECONDS)
+        step = newest(folder / "metrics.jsonl")
+        if step and step != latest:
+            latest = step
+            show(step)
+            tell(step)
+        if checkpoints := sorted(folder.glob("checkpoints/[0-9]*.pt")):
+            # Only older checkpoints are removed.
+            CHECKPOINT.set(checkpoints[-1].stat().st_mtime)
+        if last:
+            return

@@ -1,66 +1,101 @@
 """The `soliloquy` command."""
 
+import re
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 import click
+from click.core import ParameterSource
 
 from soliloquy.cli.lazy import LazyGroup
 from soliloquy.cli.terminal import echo, escape_unprintable
-from soliloquy.cli.usage import usage_line
+
+_UNEXPECTED = re.compile(r"Got unexpected extra arguments? \((.*)\)")
+
+
+def usage_line(error: click.UsageError) -> str:
+    command = error.ctx.command_path if error.ctx else "soliloquy"
+    message = _message(error)
+    return f"soliloquy: {message}{' See' if message.endswith('?') else '; see'} {command} --help"
+
+
+def _message(error: click.UsageError) -> str:
+    match error:
+        case click.NoSuchOption():
+            return f"unknown option {error.option_name}{_suggestion(error.possibilities)}"
+        case click.NoSuchCommand():
+            return f"unknown command {error.command_name!r}{_suggestion(error.possibilities)}"
+        case click.MissingParameter() if error.param and error.ctx:
+            return f"{error.ctx.command_path.removeprefix('soliloquy ')} requires {_as_typed(error.param, error.ctx)}"
+        case click.BadOptionUsage() if (option := _option(error)) and error.ctx:
+            if option.is_flag:
+                return f"{error.option_name} takes no value"
+            return f"{error.option_name} requires a value: {option.make_metavar(error.ctx)}"
+        case click.BadParameter() if error.param:
+            return f"{_source(error.param, error.ctx)}: {_sentence(error.message)}"
+        case _:
+            return _sentence(_UNEXPECTED.sub(r"unexpected argument: \1", error.message))
+
+
+def _option(error: click.BadOptionUsage) -> click.Option | None:
+    parameters = error.ctx.command.get_params(error.ctx) if error.ctx else ()
+    options = (parameter for parameter in parameters if isinstance(parameter, click.Option))
+    return next((option for option in options if error.option_name in option.opts), None)
+
+
+def _as_typed(parameter: click.Parameter, context: click.Context) -> str:
+    metavar = parameter.make_metavar(context)
+    return metavar if isinstance(parameter, click.Argument) else f"{_flag(parameter)} {metavar}"
+
+
+def _source(parameter: click.Parameter, context: click.Context | None) -> str:
+    """Returns what a person wrote the value under: an option, an argument, or a variable of the environment."""
+    if isinstance(parameter, click.Argument):
+        return parameter.human_readable_name.strip("[].")
+    if context and parameter.name and context.get_parameter_source(parameter.name) is ParameterSource.ENVIRONMENT:
+        return str(parameter.envvar)
+    return _flag(parameter)
+
+
+def _flag(parameter: click.Parameter) -> str:
+    return max(parameter.opts, key=len)
+
+
+def _sentence(message: str) -> str:
+    """Returns one of click's messages as a part of ours: on one line, without its capital and its full stop."""
+    message = " ".join(message.split()).removesuffix(".")
+    return message[:1].lower() + message[1:] if message[1:2].islower() else message
+
+
+def _suggestion(possibilities: list[str] | None) -> str:
+    return f": did you mean {possibilities[0]}?" if possibilities else ""
+
 
 # The exit status of a command that Ctrl-C ended.
 INTERRUPTED = 130
 
 # The commands, by what a person wants.
-_SECTIONS: Mapping[str, Mapping[str, str]] = {
-    "Generate and look": {
-        "generate": "soliloquy.cli.generate",
-        "show": "soliloquy.cli.show",
-        "report": "soliloquy.cli.report",
-        "compare": "soliloquy.cli.compare",
-        "check": "soliloquy.cli.check",
-        "verify": "soliloquy.cli.verify",
-        "tail": "soliloquy.cli.tail",
-        "export": "soliloquy.cli.export",
-        "import": "soliloquy.cli.importing",
-        "size": "soliloquy.cli.size",
-    },
-    "Problems and recipes": {
-        "problems": "soliloquy.cli.problems",
-        "recipes": "soliloquy.cli.recipes",
-        "prompts": "soliloquy.cli.prompts",
-    },
-    "Train and evaluate": {
-        "freeze": "soliloquy.cli.freeze",
-        "train": "soliloquy.cli.train",
-        "retrain": "soliloquy.cli.retrain",
-        "adapters": "soliloquy.cli.adapters",
-        "evaluate": "soliloquy.cli.evaluate",
-        "replicate": "soliloquy.cli.replicate",
-    },
-    "Models and sandbox": {
-        "model": "soliloquy.cli.model",
-        "sandbox": "soliloquy.cli.sandbox",
-    },
-    "Run a cluster": {
-        "up": "soliloquy.cli.up",
-        "runs": "soliloquy.cli.runs",
-        "dlq": "soliloquy.cli.dead_letters",
-        "topics": "soliloquy.cli.topics",
-        "service": "soliloquy.cli.service",
-        "top": "soliloquy.cli.top",
-        "observe": "soliloquy.cli.observe",
-        "asyncapi": "soliloquy.cli.asyncapi",
-    },
+_SECTIONS: Mapping[str, Sequence[str]] = {
+    "Generate and look": (
+        *("generate", "show", "report", "compare", "check", "verify", "tail", "export", "import", "size"),
+    ),
+    "Problems and recipes": ("problems", "recipes", "prompts"),
+    "Train and evaluate": ("freeze", "train", "retrain", "adapters", "evaluate", "replicate"),
+    "Models and sandbox": ("model", "sandbox"),
+    "Run a cluster": ("up", "runs", "dlq", "topics", "service", "top", "observe", "asyncapi"),
 }
+# The modules whose commands have other names.
+_MODULES = {"import": "importing", "dlq": "dead_letters", "asyncapi": "topics"}
 
 
 @click.group(
     cls=LazyGroup,
-    sections=_SECTIONS,
+    sections={
+        title: {name: f"soliloquy.cli.{_MODULES.get(name, name)}" for name in names}
+        for title, names in _SECTIONS.items()
+    },
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.version_option(package_name="soliloquy", message="%(version)s")

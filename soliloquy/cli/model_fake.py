@@ -1,5 +1,3 @@
-"""`soliloquy model fake`."""
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -7,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 import click
 import uvloop
 
-from soliloquy.cli.command import Command
-from soliloquy.cli.options import EXISTING_FILE, SEED
+from soliloquy.cli.command import Command, option, setting
+from soliloquy.cli.options import EXISTING_FILE, EXISTING_FOLDER, SEED
 from soliloquy.cli.parameters import ADDRESS, DURATION, real, whole
-from soliloquy.cli.service_options import LATENCY, NOISE, option
+from soliloquy.cli.service_options import LATENCY, NOISE, with_options
 from soliloquy.cli.signals import stop_signals
 from soliloquy.cli.terminal import echo
 from soliloquy.runs.model import ModelSettings, scripted_model
@@ -51,60 +49,46 @@ def _shares(_: click.Context, __: click.Parameter, listed: Sequence[str]) -> dic
     return shares
 
 
+_WEATHER = (
+    LATENCY,
+    setting("Limit these faults to a storm at the end of each period.", "--period", default="0s", type=DURATION),
+    setting("Length of the storm.", "--storm", default="0s", type=DURATION),
+    setting("How long a batch takes.", "--batch-latency", default="1s", type=DURATION),
+    setting(
+        "Cache the beginnings of prompts that have as many tokens, in steps of 128. PATH/invoice has what was billed.",
+        "--prefix-cache",
+        metavar="TOKENS",
+        type=whole(0, 1_000_000),
+    ),
+    SEED,
+)
+
+
 @click.command(cls=Command)
-@option(
-    "--http",
-    "address",
-    default="127.0.0.1:8000",
-    show_default=True,
-    metavar="HOST:PORT",
-    type=ADDRESS,
-    help="The address of the API.",
-)
-@NOISE
-@LATENCY
-@click.option(
-    "--fault",
-    "shares",
-    multiple=True,
-    callback=_shares,
-    metavar="FAULT=SHARE",
-    help="Share of requests, batches or lines with a fault, e.g. throttled=0.3; repeatable. "
-    + "; ".join(f"{name}: {what}" for name, what in _FAULTS.items()),
-)
-@click.option("--period", default="0s", type=DURATION, help="Limit these faults to a storm at the end of each period.")
-@click.option("--storm", default="0s", type=DURATION, help="Length of the storm.")
-@click.option("--retry-after", default="1", show_default=True, metavar="TEXT", help="The Retry-After header of a 429.")
-@click.option("--batch-latency", default="1s", show_default=True, type=DURATION, help="How long a batch takes.")
-@click.option(
-    "--dialect",
-    type=click.Choice(sorted(dialects())),
-    help="Refuse and answer what endpoints of this kind do; without one, everything is accepted.",
-)
-@click.option(
-    "--prefix-cache",
-    metavar="TOKENS",
-    type=whole(0, 1_000_000),
-    help="Cache the beginnings of prompts that have as many tokens, in steps of 128. PATH/invoice has what was billed.",
-)
-@click.option(
-    "--replay",
-    "replayed",
-    metavar="DIR",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Answer as the most similar prompt of this dataset was; the scripted model answers what is sent back.",
-)
-@click.option("--key-file", type=EXISTING_FILE, help="Ask for the key in this file.")
-@SEED
+@with_options(_WEATHER)
 def fake(
     *,
-    address: str,
-    noise: str,
-    shares: dict[str, Any],
-    retry_after: str,
-    dialect: str | None,
-    replayed: Path | None,
-    key_file: Path | None,
+    address: str = option("The address of the API.", "--http", default="127.0.0.1:8000", type=ADDRESS),
+    noise: str = NOISE,
+    shares: dict[str, Any] = setting(
+        "Share of requests, batches or lines with a fault, e.g. throttled=0.3; repeatable. "
+        + "; ".join(f"{name}: {what}" for name, what in _FAULTS.items()),
+        "--fault",
+        multiple=True,
+        callback=_shares,
+        metavar="FAULT=SHARE",
+    ),
+    retry_after: str = setting("The Retry-After header of a 429.", default="1", metavar="TEXT"),
+    dialect: str | None = setting(
+        "Refuse and answer what endpoints of this kind do; without one, everything is accepted.",
+        type=click.Choice(sorted(dialects())),
+    ),
+    replayed: Path | None = setting(
+        "Answer as the most similar prompt of this dataset was; the scripted model answers what is sent back.",
+        "--replay",
+        type=EXISTING_FOLDER,
+    ),
+    key_file: Path | None = setting("Ask for the key in this file.", type=EXISTING_FILE),
     **weather: Any,
 ) -> None:
     """Fake an OpenAI-compatible API, with the faults of real ones.

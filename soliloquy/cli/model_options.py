@@ -6,67 +6,38 @@ from typing import Any
 
 import click
 
+from soliloquy.cli.command import option
 from soliloquy.cli.options import EXISTING_FILE, NEW_FOLDER
 from soliloquy.cli.parameters import ADDRESS, Choice
 from soliloquy.cli.run_file import is_given
-from soliloquy.cli.service_options import SCRIPTED, Command, gathered, option
+from soliloquy.cli.service_options import LATENCY, NOISE, Command, gathered
 from soliloquy.runs.model import ModelSettings, chosen_models
 from soliloquy.runtime.files import refuse_foreign
 from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.model.settings_file import checked_endpoint, shipped_models
 
-_OPTIONS = (
-    option(
-        "--model",
-        type=Choice(["scripted", "openai", "ray"], advice="the name of a model is for --model-name"),
-        help="For all roles: the rule-based stand-in, an OpenAI-compatible API, or the model service.  "
-        "[default: scripted]",
-    ),
-    option(
-        "--base-url",
-        metavar="URL",
-        help="The API, as https://api.example.com/v1. Its key is in OPENAI_API_KEY.",
-    ),
-    option("--model-address", metavar="HOST:PORT", type=ADDRESS, help="The address of the model service."),
-    option("--model-name", metavar="NAME", help="The name of the model at the endpoint; required if it has several."),
-    option(
-        "--model-settings",
-        metavar="FILE",
-        type=EXISTING_FILE,
-        help="Endpoints, mixtures, adapters and sampling of each role and prompt, as TOML.",
-    ),
-    option(
-        "--model-cache",
-        metavar="DIR",
-        type=NEW_FOLDER,
-        help="Keep completions there, and reuse those that are there.",
-    ),
+_MODEL = option(
+    "For all roles: the rule-based stand-in, an OpenAI-compatible API, or the model service.  [default: scripted]",
+    type=Choice(["scripted", "openai", "ray"], advice="the name of a model is for --model-name"),
 )
+_CACHE = option("Keep completions there, and reuse those that are there.", "--model-cache", type=NEW_FOLDER)
 # The option that each choice of --model requires, and the entry of the endpoint that each option sets.
 _PLACE = {"openai": "base_url", "ray": "model_address"}
 _ENTRIES = {"base_url": "base_url", "model_address": "address", "model_name": "model"}
 
 
-def model_options(command: Command) -> Callable[..., Any]:
-    """Hands the command `models` and `model_cache`."""
-    return gathered("models", _models, _OPTIONS)(command)
-
-
-def model_settings_options(command: Command) -> Callable[..., Any]:
-    """Hands the command `model`, the settings of the model that services ask."""
-
-    def settings(models: Models, model_cache: Path | None, latency: float, noise: str) -> ModelSettings:
-        return ModelSettings(latency=latency, noise=noise, models=models, cache=model_cache)
-
-    return model_options(gathered("model", settings, SCRIPTED)(command))
-
-
 def _models(
-    model: str | None,
-    base_url: str | None,
-    model_address: str | None,
-    model_name: str | None,
-    model_settings: Path | None,
+    model: str | None = _MODEL,
+    base_url: str | None = option(
+        "The API, as https://api.example.com/v1. Its key is in OPENAI_API_KEY.", metavar="URL"
+    ),
+    model_address: str | None = option("The address of the model service.", type=ADDRESS),
+    model_name: str | None = option(
+        "The name of the model at the endpoint; required if it has several.", metavar="NAME"
+    ),
+    model_settings: Path | None = option(
+        "Endpoints, mixtures, adapters and sampling of each role and prompt, as TOML.", type=EXISTING_FILE
+    ),
 ) -> Models:
     options = {"base_url": base_url, "model_address": model_address, "model_name": model_name}
     given = {name: value for name, value in options.items() if value}
@@ -85,6 +56,22 @@ def _models(
         models = models.only_at(checked_endpoint({"engine": model, **entries}, f"--model {model}"))
     _refuse_useless_options(models)
     return models
+
+
+def model_options(command: Command) -> Callable[..., Any]:
+    """Hands the command `models` and `model_cache`."""
+    return gathered("models", _models)(_CACHE(command))
+
+
+def model_settings_options(command: Command) -> Callable[..., Any]:
+    """Hands the command `model`, the settings of the model that services ask."""
+
+    def settings(
+        models: Models, model_cache: Path | None, latency: float = LATENCY, noise: str = NOISE
+    ) -> ModelSettings:
+        return ModelSettings(latency=latency, noise=noise, models=models, cache=model_cache)
+
+    return model_options(gathered("model", settings)(command))
 
 
 def _refuse_useless_options(models: Models) -> None:

@@ -1,5 +1,3 @@
-"""`soliloquy model probe`."""
-
 import asyncio
 import json
 from collections.abc import Iterator, Mapping
@@ -9,7 +7,7 @@ from typing import Any
 
 import click
 
-from soliloquy.cli.command import Command
+from soliloquy.cli.command import Command, setting
 from soliloquy.cli.options import AS_JSON, NEW_FILE
 from soliloquy.cli.parameters import Choice
 from soliloquy.cli.tables import facts
@@ -22,21 +20,15 @@ _SHOWN_CHARACTERS = 240
 
 
 @click.command(cls=Command)
-@click.option("--base-url", required=True, metavar="URL", help="The API. Its key is in OPENAI_API_KEY.")
-@click.option("--model-name", required=True, metavar="NAME", help="The name of the model at the endpoint.")
-@click.option(
-    "--recipe",
-    default=DEFAULT,
-    show_default=True,
-    type=Choice(list(known_recipes())),
-    help="The recipe whose prompts it tries.",
-)
-@click.option(
-    "--problems", default="physics", show_default=True, metavar="BANK|FILE", help="The problems in the prompts."
-)
-@click.option("--out", type=NEW_FILE, help="Write the settings to this file, for --model-settings.")
-@AS_JSON
-def probe(*, base_url: str, model_name: str, recipe: str, problems: str, out: Path | None, as_json: bool) -> None:
+def probe(
+    *,
+    base_url: str = setting("The API. Its key is in OPENAI_API_KEY.", metavar="URL"),
+    model_name: str = setting("The name of the model at the endpoint.", metavar="NAME"),
+    recipe: str = setting("The recipe whose prompts it tries.", default=DEFAULT, type=Choice(list(known_recipes()))),
+    problems: str = setting("The problems in the prompts.", default="physics", metavar="BANK|FILE"),
+    out: Path | None = setting("Write the settings to this file, for --model-settings.", type=NEW_FILE),
+    as_json: bool = AS_JSON,
+) -> None:
     """Find out what an endpoint can do, and try each prompt of a recipe on it.
 
     It prints what the endpoint supports and refuses, each prompt's answer and how it was read, and settings for

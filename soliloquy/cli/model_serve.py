@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from soliloquy.cli.command import Command
+from soliloquy.cli.command import Command, setting
 from soliloquy.cli.observing import observing
-from soliloquy.cli.options import WORKERS
+from soliloquy.cli.options import EXISTING_FILE, RESOLVED_FOLDER, WORKERS
 from soliloquy.cli.parameters import ADDRESS, Choice, real, whole
-from soliloquy.cli.service_options import GRACE, SCRIPTED, with_options
+from soliloquy.cli.service_options import GRACE, LATENCY, NOISE
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.extensions import Extensions, check_installed
 from soliloquy.runtime.failure import Failure
@@ -58,76 +58,40 @@ def _adapters(_: click.Context, __: click.Parameter, listed: Sequence[str]) -> d
 
 
 @click.command(cls=Command)
-@click.option(
-    "--engine",
-    default=_SCRIPTED,
-    show_default=True,
-    type=Choice(ENGINE_NAMES),
-    help="The engine that runs the model.",
-)
-@click.option(
-    "--model",
-    "weights",
-    metavar="PATH",
-    type=click.Path(path_type=Path, exists=True, file_okay=False, resolve_path=True),
-    help="The folder with weights and tokenizer; not for the scripted engine.",
-)
-@click.option(
-    "--adapter",
-    "adapters",
-    multiple=True,
-    metavar="NAME=PATH",
-    callback=_adapters,
-    help="A LoRA adapter that requests may name; may be repeated.",
-)
-@click.option(
-    "--grpc",
-    default="127.0.0.1:9000",
-    show_default=True,
-    metavar="HOST:PORT",
-    type=ADDRESS,
-    help="Address for gRPC; port 0 picks a free port.",
-)
-@click.option(
-    "--http",
-    default="127.0.0.1:8000",
-    show_default=True,
-    metavar="HOST:PORT",
-    type=ADDRESS,
-    help="Address for OpenAI's API, on the same host.",
-)
-@click.option(
-    "--replicas",
-    default=1,
-    show_default=True,
-    type=whole(0, WORKERS),
-    help="Replicas, or the fewest of them with --max-replicas: with 0 the first call starts one.",
-)
-@click.option("--max-replicas", type=whole(1, WORKERS), help="Scale with the load, up to this number of replicas.")
-@click.option("--gpus", type=real(0, WORKERS), help="GPUs of each replica.  [default: those that vllm uses, else 0]")
-@click.option(
-    "--engine-settings",
-    metavar="FILE",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Settings of the engine, in TOML: batch, adapters, and a table [vllm].",
-)
-@GRACE
-@with_options(SCRIPTED)
 @observing("model")
 def serve(
     *,
-    engine: str,
-    weights: Path | None,
-    adapters: Mapping[str, str],
-    grpc: str,
-    http: str,
-    replicas: int,
-    max_replicas: int | None,
-    gpus: float | None,
-    engine_settings: Path | None,
-    grace: float,
-    latency: float,
-    noise: str,
+    engine: str = setting("The engine that runs the model.", default=_SCRIPTED, type=Choice(ENGINE_NAMES)),
+    weights: Path | None = setting(
+        "The folder with weights and tokenizer; not for the scripted engine.",
+        "--model",
+        metavar="PATH",
+        type=RESOLVED_FOLDER,
+    ),
+    adapters: Mapping[str, str] = setting(
+        "A LoRA adapter that requests may name; may be repeated.",
+        "--adapter",
+        multiple=True,
+        metavar="NAME=PATH",
+        callback=_adapters,
+    ),
+    grpc: str = setting("Address for gRPC; port 0 picks a free port.", default="127.0.0.1:9000", type=ADDRESS),
+    http: str = setting("Address for OpenAI's API, on the same host.", default="127.0.0.1:8000", type=ADDRESS),
+    replicas: int = setting(
+        "Replicas, or the fewest of them with --max-replicas: with 0 the first call starts one.",
+        default=1,
+        type=whole(0, WORKERS),
+    ),
+    max_replicas: int | None = setting("Scale with the load, up to this number of replicas.", type=whole(1, WORKERS)),
+    gpus: float | None = setting(
+        "GPUs of each replica.  [default: those that vllm uses, else 0]", type=real(0, WORKERS)
+    ),
+    engine_settings: Path | None = setting(
+        "Settings of the engine, in TOML: batch, adapters, and a table [vllm].", type=EXISTING_FILE
+    ),
+    grace: float = GRACE,
+    latency: float = LATENCY,
+    noise: str = NOISE,
     traces: TraceSettings,
 ) -> None:
     """Serve a model over gRPC and, for OpenAI's clients, over HTTP.
@@ -142,7 +106,8 @@ def serve(
 
     chosen = _engine_settings(engine, weights, engine_settings)
     _check(engine, weights, adapters)
-    _check_traces(traces)
+    # Fails at once; Ray would take a minute to report the same error in a replica.
+    recorded_traces(traces)
     scripted = ModelSettings(latency=latency, noise=noise)
     if not (replicas or max_replicas):
         raise Failure("--replicas 0 requires --max-replicas: without it nothing would ever answer")
@@ -229,11 +194,6 @@ def _check(engine: str, weights: Path | None, adapters: Mapping[str, str]) -> No
     check_base(weights)
     for name, path in adapters.items():
         read_adapter(Adapter(name=name, path=path))
-
-
-def _check_traces(traces: TraceSettings) -> None:
-    """Fails at once; Ray would take a minute to report the same error in a replica."""
-    recorded_traces(traces)
 
 
 def _bindable(address: str) -> tuple[str, int]:

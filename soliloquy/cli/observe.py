@@ -1,26 +1,141 @@
-"""`soliloquy observe`: a Prometheus with our rules, on this machine."""
+"""`soliloquy observe`: a Prometheus with our rules and temporary storage, on this machine."""
 
 import contextlib
+import json
+import shutil
 import socket
-from collections.abc import Mapping
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 
 import click
 
-from soliloquy.cli.command import Command
+from soliloquy.cli.command import Command, option
 from soliloquy.cli.processes import PORTS, processes_of_up
-from soliloquy.cli.prometheus import Prometheus, prometheus
-from soliloquy.cli.service_options import option
 from soliloquy.cli.signals import end_when_asked
 from soliloquy.cli.terminal import echo
 from soliloquy.runtime.failure import Failure
+
+# The job label that the alerts expect.
+JOB = "soliloquy"
+START_SECONDS = 60.0
+END_SECONDS = 10.0
+_LOOK_SECONDS = 0.1
+# An installed package has the rules beside this module, a checkout in the chart.
+_INSTALLED = Path(__file__).with_name("rules")
+_CHECKOUT = Path(__file__).parents[2] / "deploy" / "helm" / "soliloquy" / "files" / "rules"
+
+
+def shipped_rules() -> Path:
+    return _CHECKOUT if _CHECKOUT.exists() else _INSTALLED
+
+
+def configuration(targets: Mapping[str, str], rules: Path, interval: str) -> str:
+    """Returns the configuration as JSON, which is also YAML."""
+    labelled = [{"targets": [address], "labels": {"pod": name}} for address, name in targets.items()]
+    settings = {
+        "global": dict.fromkeys(("scrape_interval", "scrape_timeout", "evaluation_interval"), interval),
+        "rule_files": [f"{rules}/*.yaml"],
+        "scrape_configs": [{"job_name": JOB, "static_configs": labelled}],
+    }
+    return json.dumps(settings)
+
+
+class Prometheus:
+    def __init__(self, process: subprocess.Popen[bytes], log: Path, address: str) -> None:
+        self._process = process
+        self._log = log
+        self.address = address
+
+    @property
+    def runs(self) -> bool:
+        return self._process.poll() is None
+
+    @property
+    def last_words(self) -> str:
+        lines = self._log.read_text("utf-8", "replace").strip().splitlines()
+        return lines[-1] if lines else "no output"
+
+    def wait(self) -> None:
+        """Waits until it ends by itself."""
+        self._process.wait()
+
+    def wait_until_ready(self) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while not self._is_ready():
+            if not self.runs:
+                raise Failure(f"Prometheus does not start: {self.last_words}")
+            if time.monotonic() > deadline:
+                raise Failure(f"Prometheus was not ready within {START_SECONDS:g} s: {self.last_words}")
+            time.sleep(_LOOK_SECONDS)
+
+    def _is_ready(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"{self.address}/-/ready", timeout=1) as answer:
+                return bool(answer.status == 200)
+        except OSError:
+            return False
+
+
+@contextmanager
+def prometheus(
+    targets: Mapping[str, str], port: int, *, rules: Path | None = None, interval: str = "15s"
+) -> Iterator[Prometheus]:
+    """Yields a running Prometheus; raises Failure if it is not installed or does not start.
+
+    `targets` maps the addresses of processes to their names in alerts. Rules are those that we ship, unless others are
+    given, and are evaluated as often as processes are scraped.
+    """
+    path = shutil.which("prometheus")
+    if path is None:
+        raise Failure("Prometheus is not installed: install it (Debian, Ubuntu: sudo apt-get install prometheus)")
+    with tempfile.TemporaryDirectory(prefix="soliloquy-prometheus-") as name:
+        folder = Path(name)
+        (folder / "prometheus.yaml").write_text(configuration(targets, rules or shipped_rules(), interval), "utf-8")
+        listen = f"127.0.0.1:{port}"
+        command = [
+            path,
+            f"--config.file={folder / 'prometheus.yaml'}",
+            f"--storage.tsdb.path={folder / 'data'}",
+            f"--web.listen-address={listen}",
+            # Histograms name traces; without this they would be dropped.
+            "--enable-feature=exemplar-storage",
+            "--log.level=warn",
+        ]
+        log = folder / "log"
+        with log.open("wb") as output:
+            # In a session of its own, Ctrl-C reaches it only through this process.
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+            )
+        try:
+            running = Prometheus(process, log, f"http://{listen}")
+            running.wait_until_ready()
+            yield running
+        finally:
+            process.terminate()
+            try:
+                process.wait(END_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
 
 _CONNECT_SECONDS = 0.5
 
 
 @click.command(cls=Command)
 @processes_of_up(http_from=9100)
-@option("--port", default=9190, show_default=True, type=PORTS, help="The port of Prometheus; Debian's own is on 9090.")
-def observe(*, processes: Mapping[str, str], port: int) -> None:
+def observe(
+    *,
+    port: int = option("The port of Prometheus; Debian's own is on 9090.", default=9190, type=PORTS),
+    processes: Mapping[str, str],
+) -> None:
     """Run Prometheus with our rules against the services of `soliloquy up`, until Ctrl-C.
 
     The measurements are lost when it stops.

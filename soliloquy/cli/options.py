@@ -1,12 +1,15 @@
-"""Options that many commands share."""
+"""Options that many commands share, and the kinds of files that they name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
+from soliloquy.cli.command import setting
 from soliloquy.cli.parameters import whole
+from soliloquy.runtime.failure import Failure
 
 Command = Callable[..., Any]
 
@@ -37,11 +40,23 @@ class NewProblemFile(NewFile):
         return path
 
 
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
-QUIET = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+class Folder(click.Path):
+    def __init__(self, **how: Any) -> None:
+        super().__init__(path_type=Path, file_okay=False, **how)
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        return "DIR"
+
+
+ANY_PATH = click.Path(path_type=Path)
+EXISTING_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+EXISTING_FOLDER, NEW_FOLDER = Folder(exists=True), Folder()
+# For folders that other processes read, which may run elsewhere.
+RESOLVED_FOLDER, NEW_RESOLVED_FOLDER = Folder(exists=True, resolve_path=True), Folder(resolve_path=True)
+NEW_FILE = NewFile(path_type=Path, dir_okay=False)
+NEW_PROBLEM_FILE = NewProblemFile(path_type=Path, dir_okay=False)
 # The contract holds 64 bits.
 SEEDS = whole(0, 2**64 - 1)
-SEED = click.option("--seed", default=0, show_default=True, type=SEEDS, help="Seed of all random draws.")
 # Larger numbers are slips of the keyboard: some would start more than a machine can run.
 MOST = 1_000_000_000
 COUNT = whole(1, MOST)
@@ -49,14 +64,11 @@ WORKERS = 256
 IN_FLIGHT = 100_000
 ATTEMPTS = 100_000
 TURNS = 1_000
-WAIT = click.option(
-    "--wait", is_flag=True, help="Wait for a model that does not answer, instead of stopping after a minute."
-)
-EXISTING_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
-EXISTING_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
-NEW_FILE = NewFile(path_type=Path, dir_okay=False)
-NEW_PROBLEM_FILE = NewProblemFile(path_type=Path, dir_okay=False)
-NEW_FOLDER = click.Path(path_type=Path, file_okay=False)
+AS_JSON = setting("Print JSON and nothing else.", "--json", "as_json", is_flag=True)
+QUIET = setting("Print nothing but errors.", "--quiet", is_flag=True)
+SEED = setting("Seed of all random draws.", "--seed", default=0, type=SEEDS)
+WAIT = setting("Wait for a model that does not answer, instead of stopping after a minute.", "--wait", is_flag=True)
+PROBLEM_FILE_OUT = setting("The problem file to write.", "--out", required=True, type=NEW_PROBLEM_FILE)
 
 
 def count_option(flag: str, default: int, text: str, *, most: int = MOST) -> Callable[[Command], Command]:
@@ -64,4 +76,13 @@ def count_option(flag: str, default: int, text: str, *, most: int = MOST) -> Cal
     return click.option(flag, default=default, show_default=True, type=whole(1, most), help=text)
 
 
-PROBLEM_FILE_OUT = click.option("--out", required=True, type=NEW_PROBLEM_FILE, help="The problem file to write.")
+@contextmanager
+def writing_to(out: Path | str) -> Iterator[None]:
+    """Turns an OSError into a Failure that names the file that cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        # A file is written beside its place first.
+        failed = str(error.filename or out)
+        place = out if Path(out).name in failed else failed
+        raise Failure(f"{place} cannot be written ({error.strerror}): choose another --out") from error

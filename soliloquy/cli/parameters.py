@@ -140,7 +140,7 @@ def _place(value: str) -> "Storage":
 ADDRESS, BROKERS, PLACE = FuncParamType(_address), FuncParamType(_brokers), FuncParamType(_place)
 DURATION, SIZE, DOLLARS = FuncParamType(_duration), FuncParamType(_size), FuncParamType(_dollars)
 # The names that help shows.
-DURATION.name, SIZE.name, DOLLARS.name = "duration", "size", "sum"
+DURATION.name, SIZE.name, DOLLARS.name, ADDRESS.name = "duration", "size", "sum", "host:port"
 
 
 def free_address() -> str:

@@ -5,8 +5,9 @@ from typing import Any
 
 import click
 
+from soliloquy.cli.command import option
 from soliloquy.cli.parameters import ADDRESS, BROKERS, whole
-from soliloquy.cli.service_options import Command, gathered, option
+from soliloquy.cli.service_options import Command, gathered
 from soliloquy.runs import installation
 from soliloquy.runs.assignment import SERVICES
 
@@ -29,11 +30,8 @@ def _scales(context: click.Context, parameter: click.Parameter, given: tuple[str
     return scales
 
 
-SCALE = option(
-    "--scale", "scales", multiple=True, callback=_scales, metavar="SERVICE=N", help="Processes of a service."
-)
-_KAFKA_OF_UP = option("--kafka", metavar="HOST:PORT", type=BROKERS, help=_AS_UP)
-CONSOLE_OF_UP = option("--console", metavar="HOST:PORT", type=ADDRESS, help=_AS_UP)
+SCALE = option("Processes of a service.", "--scale", "scales", multiple=True, callback=_scales, metavar="SERVICE=N")
+CONSOLE_OF_UP = option(_AS_UP, "--console", type=ADDRESS)
 
 
 def console_address(given: str | None, *, on_kafka: bool) -> str | None:
@@ -58,10 +56,12 @@ def processes_of_up(http_from: int | None = None) -> Callable[[Command], Callabl
     """Hands the command `processes`: by name, where those of `soliloquy up` serve their metrics."""
 
     def served(
-        http_from: int | None, kafka: str | None, scales: Mapping[str, int], console: str | None
+        http_from: int | None = option(_AS_UP, default=http_from, required=False, type=PORTS, metavar="PORT"),
+        kafka: str | None = option(_AS_UP, metavar="HOST:PORT", type=BROKERS),
+        scales: Mapping[str, int] = SCALE,
+        console: str | None = CONSOLE_OF_UP,
     ) -> dict[str, str]:
         names = process_names(scales, on_kafka=kafka is not None, console=console)
         return metrics_addresses(names, http_from) if http_from else {}
 
-    start = option("--http-from", default=http_from, show_default=True, type=PORTS, metavar="PORT", help=_AS_UP)
-    return gathered("processes", served, (start, _KAFKA_OF_UP, SCALE, CONSOLE_OF_UP))
+    return gathered("processes", served)

@@ -1,7 +1,7 @@
 """Shows the progress of a run: a bar with its figures in a terminal, a line now and then in a log."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from rich.console import Console, Group
@@ -60,16 +60,21 @@ def count(unit: str, total: int, *, quiet: bool) -> Iterator[ShowCount]:
 
 
 def _count_lines(unit: str, total: int) -> ShowCount:
+    say = _sayer()
+    return lambda done, figures, fault: say([f"{done} of {total} {unit}", figures], fault)
+
+
+def _sayer() -> Callable[[Iterable[str], str], None]:
+    """Returns a function that prints figures and what holds the work up, if it is time for a line."""
     told_at = time.monotonic()
 
-    def show(done: int, figures: str, fault: str) -> None:
+    def say(figures: Iterable[str], fault: str) -> None:
         nonlocal told_at
         if time.monotonic() - told_at >= LINE_SECONDS:
             told_at = time.monotonic()
-            counts = ", ".join(filter(None, [f"{done} of {total} {unit}", figures]))
-            echo("; ".join(filter(None, [counts, fault])), err=True)
+            echo("; ".join(filter(None, [", ".join(filter(None, figures)), fault])), err=True)
 
-    return show
+    return say
 
 
 def progress_bar(*, wanted: int, resumed_from: int) -> AbstractContextManager[Show]:
@@ -155,13 +160,7 @@ def _bar(figures: Figures, console: Console) -> Iterator[Show]:
 
 @contextmanager
 def _lines(figures: Figures) -> Iterator[Show]:
-    told_at = time.monotonic()
-
-    def show(counts: RunCounts, fault: str) -> None:
-        nonlocal told_at
-        if time.monotonic() - told_at >= LINE_SECONDS:
-            told_at = time.monotonic()
-            run = ", ".join([f"{counts.accepted} of {figures.wanted} conversations", *figures.run(counts)])
-            echo("; ".join(filter(None, [run, calls_line(counts.calls, fault)])), err=True)
-
-    yield show
+    say = _sayer()
+    yield lambda counts, fault: say(
+        [f"{counts.accepted} of {figures.wanted} conversations", *figures.run(counts)], calls_line(counts.calls, fault)
+    )

@@ -1,12 +1,10 @@
-"""`soliloquy prompts`."""
-
 import asyncio
 import json
 from typing import Any
 
 import click
 
-from soliloquy.cli.command import Command
+from soliloquy.cli.command import Command, setting
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.parameters import Choice
 from soliloquy.cli.terminal import echo, open_console
@@ -25,22 +23,22 @@ _BANK = "arithmetic"
 
 @click.command(cls=Command)
 @click.argument("recipe", type=Choice(list(known_recipes())))
-@click.option(
-    "--dataset",
-    "folder",
-    metavar="DIR|URL",
-    help=f"A dataset of the recipe, whose prompts are replayed.  [default: {_PLAYED} scripted conversations]",
-)
-@click.option(
-    "--model-dialect",
-    "dialect",
-    type=Choice(sorted(dialects())),
-    default=UNKNOWN,
-    show_default=True,
-    help="How the endpoint differs from OpenAI's API.",
-)
-@AS_JSON
-def prompts(*, recipe: str, folder: str | None, dialect: str, as_json: bool) -> None:
+def prompts(
+    *,
+    folder: str | None = setting(
+        f"A dataset of the recipe, whose prompts are replayed.  [default: {_PLAYED} scripted conversations]",
+        "--dataset",
+        metavar="DIR|URL",
+    ),
+    dialect: str = setting(
+        "How the endpoint differs from OpenAI's API.",
+        "--model-dialect",
+        type=Choice(sorted(dialects())),
+        default=UNKNOWN,
+    ),
+    as_json: bool = AS_JSON,
+    recipe: str,
+) -> None:
     """Show what the prompts of a recipe are made of, and how much of them a cache of prefixes holds.
 
     Each prompt is divided where it ceases to begin like others: other states of its role, its own state, its problem's,

@@ -64,7 +64,7 @@ def new(name: str) -> None:
 
 @recipes.command()
 @click.argument("name", metavar="RECIPE", type=Choice(list(known_recipes())))
-@click.option("--out", required=True, metavar="DIR", type=NEW_FOLDER, help="Folder for the files.")
+@click.option("--out", required=True, type=NEW_FOLDER, help="Folder for the files.")
 def prompts(name: str, out: Path) -> None:
     """Write the prompts of RECIPE into a folder, to be changed.
 

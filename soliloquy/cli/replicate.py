@@ -1,5 +1,3 @@
-"""`soliloquy replicate`."""
-
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -22,9 +20,7 @@ _SOME_REFUSED = 1
 @click.command(cls=Command)
 @click.argument("paper", metavar="PAPER", type=Choice(_PAPERS), help=f"{', '.join(_PAPERS[:-1])} or {_PAPERS[-1]}.")
 @click.argument("folder", metavar="DIR", type=EXISTING_FOLDER, help="The folder with the published files.")
-@AS_JSON
-@click.pass_context
-def replicate(context: click.Context, /, *, paper: str, folder: Path, as_json: bool) -> None:
+def replicate(*, as_json: bool = AS_JSON, paper: str, folder: Path) -> int:
     """Compute a paper's tables from the data that its authors published.
 
     Each figure comes by the authors' definition, by ours from the same rows, and as the paper states it. Shares have
@@ -45,4 +41,4 @@ def replicate(context: click.Context, /, *, paper: str, folder: Path, as_json: b
         for table in published.tables:
             for shown in (*table.shown(), ""):
                 console.print(shown)
-    context.exit(_SOME_REFUSED if published.refused else 0)
+    return _SOME_REFUSED if published.refused else 0

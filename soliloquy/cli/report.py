@@ -1,12 +1,9 @@
-"""`soliloquy report`."""
-
 from pathlib import Path
 
 import click
 
-from soliloquy.cli.command import Command
-from soliloquy.cli.errors import writing_to
-from soliloquy.cli.options import EXISTING_FOLDER, NewFile
+from soliloquy.cli.command import Command, setting
+from soliloquy.cli.options import EXISTING_FOLDER, NewFile, writing_to
 from soliloquy.cli.terminal import echo
 from soliloquy.dataset.card import CARD, card
 from soliloquy.dataset.reading import Dataset
@@ -23,10 +20,13 @@ class _Page(NewFile):
 
 @click.command(cls=Command)
 @click.argument("folder", metavar="DIR", type=EXISTING_FOLDER)
-@click.option(
-    "--out", type=_Page(path_type=Path, dir_okay=False), help=f"The page to write.  [default: {REPORT} in DIR]"
-)
-def report(folder: Path, *, out: Path | None) -> None:
+def report(
+    folder: Path,
+    *,
+    out: Path | None = setting(
+        f"The page to write.  [default: {REPORT} in DIR]", type=_Page(path_type=Path, dir_okay=False)
+    ),
+) -> None:
     """Write an HTML page with the statistics and all conversations of a dataset.
 
     The page needs no network. Also writes a dataset card if DIR has none.

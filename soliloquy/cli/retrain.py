@@ -10,20 +10,18 @@ from typing import TYPE_CHECKING, Any, Self
 import click
 
 from soliloquy.cli.adapters import CACHE, REGISTRY, SERVICE, reporting_file_errors
-from soliloquy.cli.command import Command
+from soliloquy.cli.command import Command, setting
 from soliloquy.cli.evaluate.retraining import RECIPE, RetrainingEvaluation, retraining_evaluation
 from soliloquy.cli.evaluate.settings import EvaluationSettings
-from soliloquy.cli.evaluate.tutor import Tutor, at_most
-from soliloquy.cli.evaluate.weights import Weights
+from soliloquy.cli.evaluate.tutor import Tutor, Weights, at_most
 from soliloquy.cli.kafka_options import kafka_options
-from soliloquy.cli.launching import CONFIG, Launch, launch_options
+from soliloquy.cli.launching import Launch, launch_options, train_observed
 from soliloquy.cli.main import INTERRUPTED
-from soliloquy.cli.metrics_option import METRICS, serving_metrics
-from soliloquy.cli.options import AS_JSON, COUNT, EXISTING_FILE, QUIET, count_option
+from soliloquy.cli.observing import METRICS, serving_metrics
+from soliloquy.cli.options import AS_JSON, COUNT, EXISTING_FILE, NEW_RESOLVED_FOLDER, QUIET, RESOLVED_FOLDER
 from soliloquy.cli.signals import end_when_asked
 from soliloquy.cli.terminal import echo, open_console
 from soliloquy.cli.tls_options import client_tls
-from soliloquy.cli.training_view import train_observed
 from soliloquy.dataset.storage import Storage
 from soliloquy.runtime.model.settings_file import shipped_models
 from soliloquy.runtime.transports.kafka import KafkaSettings
@@ -36,58 +34,26 @@ _IN_FLIGHT = 16
 
 
 @click.command(cls=Command)
-@CONFIG
-@click.option(
-    "--base",
-    required=True,
-    metavar="DIR",
-    type=click.Path(path_type=Path, exists=True, file_okay=False, resolve_path=True),
-    help="The served model's weights and tokenizer.",
-)
-@click.option("--name", required=True, metavar="NAME", help="The adapter's name in requests.")
-@RECIPE
-@click.option("--data", metavar="DIR|URL", help="A growing dataset; alternatively use --kafka.")
-@count_option("--every", 500, "Conversations in a round.")
-@click.option("--rounds", type=COUNT, help="End after this many rounds in total.  [default: never]")
-@click.option(
-    "--policy",
-    metavar="FILE",
-    type=EXISTING_FILE,
-    help="TOML: what is evaluated, and how much worse an adapter may be.",
-)
-@click.option(
-    "--state",
-    default="retraining",
-    show_default=True,
-    type=click.Path(path_type=Path, file_okay=False, resolve_path=True),
-    help="The folder for all rounds.",
-)
-@REGISTRY
-@SERVICE
-@CACHE
-@METRICS
-@AS_JSON
-@QUIET
 @kafka_options()
 @launch_options
 def retrain(
     *,
+    base: Path = setting("The served model's weights and tokenizer.", type=RESOLVED_FOLDER),
+    name: str = setting("The adapter's name in requests.", metavar="NAME"),
+    recipe: str = RECIPE,
+    data: str | None = setting("A growing dataset; alternatively use --kafka.", metavar="DIR|URL"),
+    every: int = setting("Conversations in a round.", "--every", default=500, type=COUNT),
+    rounds: int | None = setting("End after this many rounds in total.  [default: never]", type=COUNT),
+    policy: Path | None = setting("TOML: what is evaluated, and how much worse an adapter may be.", type=EXISTING_FILE),
+    state: Path = setting("The folder for all rounds.", default="retraining", type=NEW_RESOLVED_FOLDER),
+    registry: str = REGISTRY,
+    model_address: str = SERVICE,
+    cache: Path | None = CACHE,
+    metrics: str | None = METRICS,
+    as_json: bool = AS_JSON,
+    quiet: bool = QUIET,
     launch: Launch,
-    base: Path,
-    name: str,
-    recipe: str,
     kafka: KafkaSettings | None,
-    data: str | None,
-    every: int,
-    rounds: int | None,
-    policy: Path | None,
-    state: Path,
-    registry: str,
-    model_address: str,
-    cache: Path | None,
-    metrics: str | None,
-    as_json: bool,
-    quiet: bool,
 ) -> None:
     """Keep training an adapter on new conversations, and activate each version unless it is worse.
 

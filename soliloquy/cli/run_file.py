@@ -60,11 +60,5 @@ def _apply(context: click.Context, _: click.Parameter, file: Path | None) -> Non
 
 
 RUN_FILE = click.argument(
-    "file",
-    metavar="[RUN_FILE]",
-    required=False,
-    is_eager=True,
-    expose_value=False,
-    type=EXISTING_FILE,
-    callback=_apply,
+    "file", metavar="[RUN_FILE]", required=False, is_eager=True, expose_value=False, type=EXISTING_FILE, callback=_apply
 )

@@ -1,5 +1,6 @@
 """`soliloquy runs`: starts, watches, shows and controls the runs of a gateway."""
 
+import os
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
@@ -7,23 +8,53 @@ from typing import Any
 
 import click
 
-from soliloquy.cli.command import Command, Group
-from soliloquy.cli.forecast_view import print_forecast
-from soliloquy.cli.options import AS_JSON, ATTEMPTS, COUNT, IN_FLIGHT, SEED, TURNS, count_option
-from soliloquy.cli.parameters import Choice, whole
+from soliloquy.cli.command import Command, Group, option, setting
+from soliloquy.cli.options import AS_JSON, ATTEMPTS, COUNT, EXISTING_FILE, IN_FLIGHT, SEED, TURNS
+from soliloquy.cli.parameters import ADDRESS, Choice, whole
 from soliloquy.cli.progress import progress_bar
-from soliloquy.cli.prompts_option import PROMPTS
 from soliloquy.cli.run_file import RUN_FILE
-from soliloquy.cli.runs_options import gateway_options
 from soliloquy.cli.runs_view import conversation_line, print_conversation, print_status, run_line, to_json
+from soliloquy.cli.service_options import PROMPTS, gathered, with_options
+from soliloquy.cli.summary import print_forecast
 from soliloquy.cli.terminal import echo
+from soliloquy.cli.tls_options import TLS_HELP, client_tls
 from soliloquy.client import NotFound, Runs, is_over
 from soliloquy.recipes.packages import DEFAULT
 from soliloquy.recipes.prompts import changed_texts
 from soliloquy.runs.progress import RunCounts
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.files import read_regular_text
 from soliloquy.v1.gateway_pb2 import RunStatus
 from soliloquy.v1.runs_pb2 import RunState
+
+TOKEN = "SOLILOQUY_TOKEN"
+# The time for reaching a gateway and for its answer.
+_ANSWER_SECONDS = 5.0
+
+
+def _runs(
+    gateway: str = option(f"The gRPC address of the gateway; {TLS_HELP}", default="127.0.0.1:8081", type=ADDRESS),
+    token_file: Path | None = option(f"A file with the token; {TOKEN} can hold it instead.", type=EXISTING_FILE),
+) -> Runs:
+    return Runs(gateway, token=_token(token_file), tls=client_tls(), deadline_seconds=_ANSWER_SECONDS)
+
+
+# Hands the command `runs`, not connected yet.
+gateway_options = gathered("runs", _runs)
+
+
+def _token(file: Path | None) -> str:
+    """Reads the token; the command line never holds it, because every user of the machine can see that."""
+    if file is None:
+        return os.environ.get(TOKEN, "")
+    try:
+        token = read_regular_text(file).strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Failure(f"{file} holds no token ({error})") from error
+    if not token.isprintable() or not token:
+        raise Failure(f"{file} holds no token: put it on a line of its own")
+    return token
+
 
 _STATES = tuple(name.removeprefix("RUN_STATE_").lower() for name in RunState.keys()[1:])
 _INCOMPLETE = 1
@@ -37,6 +68,27 @@ _run = click.argument("run", metavar="ID")
 _SHOWN_IDS = 3
 
 
+_PROBLEMS = "The name of a bank, or of a file of the gateway."
+_NAME = "The name of the run in lists.  [default: made of problems and number]"
+
+
+def _limit(flag: str, most: int, text: str) -> Any:
+    return setting(f"{text}; 0 for the default.", flag, default=0, show_default=False, type=whole(0, most))
+
+
+_RUN = (
+    setting(_PROBLEMS, "--problems", required=True, metavar="BANK|FILE"),
+    setting("The recipe of the conversations.", "--recipe", default=DEFAULT),
+    setting("Accepted conversations wanted.", "--conversations", required=True, type=COUNT),
+    SEED,
+    _limit("--in-flight", IN_FLIGHT, "Conversations at once"),
+    _limit("--max-turns", TURNS, "Turns in a conversation"),
+    _limit("--max-attempts", ATTEMPTS, "Tries at a problem"),
+    setting(_NAME, "--name", default=""),
+    setting("Explain and outline each solution for the tutor first.", "--enrich", is_flag=True),
+)
+
+
 @click.group(cls=Group)
 def runs() -> None:
     """Start, watch, show and control the runs of a gateway.
@@ -48,30 +100,18 @@ def runs() -> None:
 
 @runs.command()
 @RUN_FILE
-@click.option("--problems", required=True, metavar="BANK|FILE", help="The name of a bank, or of a file of the gateway.")
-@click.option("--recipe", default=DEFAULT, show_default=True, help="The recipe of the conversations.")
-@click.option("--conversations", required=True, type=COUNT, help="Accepted conversations wanted.")
-@SEED
-@click.option("--in-flight", default=0, type=whole(0, IN_FLIGHT), help="Conversations at once; 0 for the default.")
-@click.option("--max-turns", default=0, type=whole(0, TURNS), help="Turns in a conversation; 0 for the default.")
-@click.option("--max-attempts", default=0, type=whole(0, ATTEMPTS), help="Tries at a problem; 0 for the default.")
-@click.option("--name", default="", help="The name of the run in lists.  [default: made of problems and number]")
-@click.option("--enrich", is_flag=True, help="Explain and outline each solution for the tutor first.")
-@PROMPTS
-@click.option("--dry-run", is_flag=True, help="Say what the run would take, and start nothing.")
-@click.option("--watch", "watch_run", is_flag=True, help="Then watch it, like `soliloquy runs watch`.")
-@AS_JSON
+@with_options(_RUN)
 @gateway_options
 @click.pass_context
 def start(
     context: click.Context,
     /,
     *,
+    prompts: Path | None = PROMPTS,
+    dry_run: bool = setting("Say what the run would take, and start nothing."),
+    watch_run: bool = setting("Then watch it, like `soliloquy runs watch`.", "--watch"),
+    as_json: bool = AS_JSON,
     runs: Runs,
-    watch_run: bool,
-    dry_run: bool,
-    as_json: bool,
-    prompts: Path | None,
     **request: Any,
 ) -> None:
     """Start a run, and print its id.
@@ -94,10 +134,13 @@ def start(
 
 
 @runs.command("list")
-@click.option("--state", type=Choice(_STATES), help="Only runs in this state.")
-@AS_JSON
 @gateway_options
-def list_runs(*, runs: Runs, state: str | None, as_json: bool) -> None:
+def list_runs(
+    *,
+    state: str | None = setting("Only runs in this state.", type=Choice(_STATES)),
+    as_json: bool = AS_JSON,
+    runs: Runs,
+) -> None:
     """List the runs, latest first."""
     with runs:
         found = False
@@ -110,26 +153,23 @@ def list_runs(*, runs: Runs, state: str | None, as_json: bool) -> None:
 
 @runs.command()
 @_run
-@AS_JSON
 @gateway_options
-@click.pass_context
-def watch(context: click.Context, /, *, runs: Runs, run: str, as_json: bool) -> None:
+def watch(*, as_json: bool = AS_JSON, runs: Runs, run: str) -> int:
     """Watch a run until it is over; it survives restarts of the gateway.
 
     The exit status is 0 if the run has all its conversations, 1 if it ended with fewer, and 130 after Ctrl-C, which
     stops watching but not the run.
     """
     with runs:
-        context.exit(_watch(runs, _of_run(runs, run, Runs.get), as_json=as_json))
+        return _watch(runs, _of_run(runs, run, Runs.get), as_json=as_json)
 
 
 def _control(name: str, purpose: str, call: Callable[[Runs, str], RunStatus]) -> click.Command:
     """Returns the command that calls the gateway about one run, and prints the status of the run."""
 
     @_run
-    @AS_JSON
     @gateway_options
-    def control(*, runs: Runs, run: str, as_json: bool) -> None:
+    def control(*, as_json: bool = AS_JSON, runs: Runs, run: str) -> None:
         with runs:
             status = _of_run(runs, run, call)
         if as_json:
@@ -152,11 +192,16 @@ for command in (
 @runs.command()
 @_run
 @click.argument("conversation", required=False)
-@count_option("--limit", 100, "The largest number to list.")
-@click.option("--follow", is_flag=True, help="Conversations as they finish, until Ctrl-C.")
-@AS_JSON
 @gateway_options
-def conversations(*, runs: Runs, run: str, conversation: str | None, limit: int, follow: bool, as_json: bool) -> None:
+def conversations(
+    *,
+    limit: int = setting("The largest number to list.", "--limit", default=100, type=COUNT),
+    follow: bool = setting("Conversations as they finish, until Ctrl-C."),
+    as_json: bool = AS_JSON,
+    runs: Runs,
+    run: str,
+    conversation: str | None,
+) -> None:
     """List a run's finished conversations, latest first, or show one with the tutor's hidden soliloquies."""
     if follow and conversation:
         raise click.UsageError("--follow shows every conversation as it finishes: remove the id")

@@ -9,8 +9,7 @@ from rich.text import Text
 
 from soliloquy.cli.summary import cost_line, tokens_line
 from soliloquy.cli.tables import ending, facts, short
-from soliloquy.cli.terminal import echo, open_console
-from soliloquy.cli.visible import json_line, visible
+from soliloquy.cli.terminal import echo, json_line, open_console, visible
 from soliloquy.client import is_over, state_of
 from soliloquy.runtime.model.costs import KINDS
 from soliloquy.v1.gateway_pb2 import DatasetState, FinishedConversation, GetConversationResponse, RunStatus
@@ -76,8 +75,7 @@ def run_line(status: RunStatus) -> str:
 
 def print_conversation(found: GetConversationResponse, *, as_json: bool) -> None:
     # Arrow is loaded when there is something to show.
-    from soliloquy.cli.show import record_of
-    from soliloquy.cli.view import show_conversation
+    from soliloquy.cli.show import record_of, show_conversation
 
     flags = [MessageToDict(flag, preserving_proto_field_name=True) for flag in found.flags]
     if as_json:

@@ -1,5 +1,3 @@
-"""`soliloquy sandbox`."""
-
 import asyncio
 import json
 import re
@@ -10,7 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 import uvloop
 
-from soliloquy.cli.command import Group
+from soliloquy.cli.command import Group, setting
 from soliloquy.cli.observing import observing
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.parameters import ADDRESS, DURATION, SIZE, duration_text, size_text
@@ -50,28 +48,17 @@ def _names(_: click.Context, __: click.Parameter, listed: str) -> list[str]:
 
 @sandbox.command()
 @click.argument("file", metavar="FILE", type=click.File("rb"))
-@click.option("--vars", "variables", default="", metavar="A,B", callback=_names, help="Variables to print afterwards.")
-@click.option("--wall", type=DURATION, help="Wall time limit.  [default: 2s, the maximum]")
-@click.option("--memory", type=SIZE, help="Address space limit.  [default: 512MiB, the maximum]")
-@click.option(
-    "--address",
-    metavar="HOST:PORT",
-    type=ADDRESS,
-    help=f"Send the job to this sandbox service; {TLS_HELP}",
-)
-@AS_JSON
-@click.pass_context
 def run(
-    context: click.Context,
-    /,
     *,
+    variables: list[str] = setting(
+        "Variables to print afterwards.", "--vars", default="", metavar="A,B", callback=_names
+    ),
+    wall: float | None = setting("Wall time limit.  [default: 2s, the maximum]", type=DURATION),
+    memory: int | None = setting("Address space limit.  [default: 512MiB, the maximum]", type=SIZE),
+    address: str | None = setting(f"Send the job to this sandbox service; {TLS_HELP}", type=ADDRESS),
+    as_json: bool = AS_JSON,
     file: BinaryIO,
-    variables: list[str],
-    wall: float | None,
-    memory: int | None,
-    address: str | None,
-    as_json: bool,
-) -> None:
+) -> int:
     """Run a file of Python inside gVisor.
 
     FILE may be - for standard input. The exit status is 0 if the job succeeded, 1 if it failed, and 2 if it could not
@@ -89,7 +76,7 @@ def run(
     except Failure as error:
         raise Failure(_in_options(str(error))) from error
     echo(json.dumps(outcome_json(done)) if as_json else "\n".join(outcome_lines(done)))
-    context.exit(0 if done.status == STATUS_OK else JOB_FAILED)
+    return 0 if done.status == STATUS_OK else JOB_FAILED
 
 
 @sandbox.command()
@@ -103,20 +90,16 @@ def selftest() -> None:
 
 
 @sandbox.command()
-@click.option(
-    "--listen",
-    default="127.0.0.1:50051",
-    show_default=True,
-    metavar="HOST:PORT",
-    type=ADDRESS,
-    help="Port 0 picks a free port.",
-)
 @server_tls_options
 @sandbox_options
-@GRACE
 @observing("executor")
 def serve(
-    *, listen: str, tls: ServerTls | None, sandbox: "SandboxSettings", grace: float, traces: TraceSettings
+    *,
+    listen: str = setting("Port 0 picks a free port.", default="127.0.0.1:50051", type=ADDRESS),
+    grace: float = GRACE,
+    tls: ServerTls | None,
+    sandbox: "SandboxSettings",
+    traces: TraceSettings,
 ) -> None:
     """Serve sandboxes over gRPC, with health checks and reflection.
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 import uvloop
 
-from soliloquy.cli.command import Command, Group
+from soliloquy.cli.command import Command, Group, option
 from soliloquy.cli.gateway_options import GatewayOptions, gateway_options
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.model_options import model_settings_options
@@ -21,7 +21,6 @@ from soliloquy.cli.service_options import (
     GRACE,
     collector_options,
     from_environment,
-    option,
     sandbox_options,
     with_options,
 )
@@ -35,21 +34,15 @@ from soliloquy.runtime.transports.kafka import KafkaSettings
 
 # How long a service waits for a Kafka that is unavailable at its start.
 KAFKA_WAIT = "SOLILOQUY_KAFKA_WAIT"
-_PROCESS = (
-    option("--http", metavar="HOST:PORT", type=ADDRESS, help="Serve /healthz, /readyz and /metrics there."),
-    GRACE,
-)
+_PROCESS = (option("Serve /healthz, /readyz and /metrics there.", "--http", type=ADDRESS), GRACE)
 _HANDLING = (
     *_PROCESS,
-    option("--max-in-flight", type=whole(1, IN_FLIGHT), help="Events handled at once; fewer spare a weak model."),
+    option("Events handled at once; fewer spare a weak model.", "--max-in-flight", type=whole(1, IN_FLIGHT)),
 )
 # The services that handle events: what each does, and its own options.
 _HANDLERS: dict[str, tuple[str, tuple[Callable[[Any], Any], ...]]] = {
     "curriculum": ("Turn submitted problems into conversations.", ()),
-    "planner": (
-        "Enrich problems before their conversations start, if the run asks for it.",
-        (model_settings_options,),
-    ),
+    "planner": ("Enrich problems before their conversations start, if the run asks for it.", (model_settings_options,)),
     "student": ("Speak as the student.", (model_settings_options,)),
     "tutor": ("Decide as the tutor whether a reply needs a calculation.", (model_settings_options,)),
     "codegen": ("Write the code of calculations.", (model_settings_options,)),
@@ -57,7 +50,7 @@ _HANDLERS: dict[str, tuple[str, tuple[Callable[[Any], Any], ...]]] = {
         "Run code in gVisor.",
         (
             sandbox_options,
-            option("--grpc", metavar="HOST:PORT", type=ADDRESS, help="Accept jobs of other programs there too."),
+            option("Accept jobs of other programs there too.", "--grpc", type=ADDRESS),
             server_tls_options,
         ),
     ),
@@ -93,26 +86,17 @@ for name, (purpose, own) in _HANDLERS.items():
 
 @service.command()
 @kafka_options(required=True)
-@option("--listen", required=True, metavar="HOST:PORT", type=ADDRESS, help="Serve HTTP and the console there.")
 @gateway_options
-@option("--data", metavar="DIR", type=click.Path(file_okay=False, exists=True), help="The collector's --data.")
-@option("--store", metavar="URL", help="The collector's --store, as s3://bucket/folder.")
-@option(
-    "--sandbox",
-    metavar="HOST:PORT",
-    type=ADDRESS,
-    help=f"The executor's --grpc, for chats; {TLS_HELP}",
-)
 @model_settings_options
 @with_options(_PROCESS)
 @observing("gateway")
 def gateway(
     *,
-    listen: str,
+    listen: str = option("Serve HTTP and the console there.", type=ADDRESS),
+    data: str | None = option("The collector's --data.", metavar="DIR", type=click.Path(file_okay=False, exists=True)),
+    store: str | None = option("The collector's --store, as s3://bucket/folder.", metavar="URL"),
+    sandbox: str | None = option(f"The executor's --grpc, for chats; {TLS_HELP}", type=ADDRESS),
     gateway: GatewayOptions,
-    data: str | None,
-    store: str | None,
-    sandbox: str | None,
     model: ModelSettings,
     **options: Any,
 ) -> None:
@@ -129,11 +113,12 @@ def _run(*, kafka: KafkaSettings, **options: Any) -> None:
     # Ours are loaded with their first event: all of them would take longer than the rest of a start.
     check_recipes(ours=False)
     patience = from_environment(KAFKA_WAIT, DURATION) or 0.0
-    uvloop.run(_work(Assignment(transport=kafka, patience=patience, **options)))
+    assignment = Assignment(transport=kafka, patience=patience, **options)
 
+    async def run() -> None:
+        await work(assignment, stop_signals(), _tell)
 
-async def _work(assignment: Assignment) -> None:
-    await work(assignment, stop_signals(), _tell)
+    uvloop.run(run())
 
 
 def _tell(line: str) -> None:

@@ -1,52 +1,46 @@
-"""`soliloquy size`."""
-
 import json
 import re
 from typing import Any
 
 import click
+from click.types import FuncParamType
 
-from soliloquy.cli.command import Command
+from soliloquy.cli.command import Command, setting
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.parameters import Choice
 from soliloquy.cli.terminal import echo
 from soliloquy.runs.dry_run import CONVERSATION, GPUS, KAFKA_DAYS, PARTS, OnGpu, Sizing
 
 
-class _Billions(click.ParamType[float]):
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        read = re.fullmatch(r"(\d+(?:\.\d+)?)b", str(value).lower())
-        if not read or float(read[1]) <= 0:
-            self.fail(f"{value!r} is no size: give thousand millions of parameters, such as 8b", param, ctx)
-        return float(read[1])
+def _billions(value: str) -> float:
+    read = re.fullmatch(r"(\d+(?:\.\d+)?)b", value.lower())
+    if not read or float(read[1]) <= 0:
+        raise click.BadParameter(f"{value!r} is no size: give thousand millions of parameters, such as 8b")
+    return float(read[1])
 
 
-class _Count(click.ParamType[int]):
-    name = "number"
+def _count(value: str) -> int:
+    try:
+        count = float(value)
+    except ValueError:
+        count = 0.0
+    if not 1 <= count <= 1e15 or not count.is_integer():
+        raise click.BadParameter(f"{value!r} is no number of conversations: use one such as 10000 or 1e7")
+    return int(count)
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        try:
-            count = float(value)
-        except ValueError:
-            count = 0.0
-        if not 1 <= count <= 1e15 or not count.is_integer():
-            self.fail(f"{value!r} is no number of conversations: use one such as 10000 or 1e7", param, ctx)
-        return int(count)
+
+_BILLIONS, _COUNT = FuncParamType(_billions), FuncParamType(_count)
 
 
 @click.command(cls=Command)
-@click.option("--conversations", type=_Count(), required=True, metavar="NUMBER", help="Such as 10000 or 1e7.")
-@click.option(
-    "--gpus", type=click.IntRange(1, 100_000), required=True, metavar="NUMBER", help="Cards that run the model."
-)
-@click.option(
-    "--model", "parameters", type=_Billions(), default="8b", show_default=True, metavar="SIZE", help="Its parameters."
-)
-@click.option("--card", type=Choice(tuple(GPUS)), default=next(iter(GPUS)), show_default=True, help="The kind of card.")
-@AS_JSON
-def size(*, conversations: int, gpus: int, parameters: float, card: str, as_json: bool) -> None:
+def size(
+    *,
+    conversations: int = setting("Such as 10000 or 1e7.", type=_COUNT, metavar="NUMBER"),
+    gpus: int = setting("Cards that run the model.", type=click.IntRange(1, 100_000), metavar="NUMBER"),
+    parameters: float = setting("Its parameters.", "--model", type=_BILLIONS, default="8b", metavar="SIZE"),
+    card: str = setting("The kind of card.", type=Choice(tuple(GPUS)), default=next(iter(GPUS))),
+    as_json: bool = AS_JSON,
+) -> None:
     """Say what a number of conversations takes: hours, cores, pods, disk.
 
     It multiplies the figures of soliloquy/runs/sizing.toml. They are for the recipe soliloquy and problems of the

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from rich.table import Table
 from rich.text import Text
 
-from soliloquy.cli.visible import visible
+from soliloquy.cli.terminal import visible
 from soliloquy.v1.conversation_pb2 import Ending
 
 _QUESTION_CHARACTERS = 60

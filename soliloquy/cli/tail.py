@@ -7,12 +7,11 @@ from contextlib import aclosing
 
 import click
 
-from soliloquy.cli.command import Command
+from soliloquy.cli.command import Command, setting
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.show import record_of
 from soliloquy.cli.tables import ending, short
-from soliloquy.cli.terminal import echo
-from soliloquy.cli.visible import json_line
+from soliloquy.cli.terminal import echo, json_line
 from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.runtime.events import Undecodable, message_of
 from soliloquy.runtime.failure import Failure
@@ -28,10 +27,14 @@ LOOK_SECONDS = 1.0
 @click.command(cls=Command)
 @kafka_options()
 @click.argument("folder", metavar="[DIR|URL]", required=False)
-@click.option("--follow", is_flag=True, help="Continue with conversations as they finish, until Ctrl-C.")
-@click.option("--after", metavar="PLACE", help="Continue after a place that tail printed before.")
-@click.option("--json", "as_json", is_flag=True, help="Print each as a JSON object; `after` holds its place.")
-def tail(*, folder: str | None, kafka: KafkaSettings | None, follow: bool, after: str | None, as_json: bool) -> None:
+def tail(
+    *,
+    follow: bool = setting("Continue with conversations as they finish, until Ctrl-C."),
+    after: str | None = setting("Continue after a place that tail printed before.", metavar="PLACE"),
+    as_json: bool = setting("Print each as a JSON object; `after` holds its place.", "--json"),
+    folder: str | None,
+    kafka: KafkaSettings | None,
+) -> None:
     """Print a line for each conversation in a dataset's shards so far, or with --kafka for each that finishes."""
     if (folder is None) == (kafka is None):
         raise click.UsageError("tail requires either the DIR of a dataset or --kafka HOST:PORT")

@@ -5,27 +5,23 @@ from pathlib import Path
 
 import click
 
+from soliloquy.cli.command import option
 from soliloquy.cli.options import EXISTING_FILE
-from soliloquy.cli.service_options import from_environment, gathered, option
+from soliloquy.cli.service_options import from_environment, gathered
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.tls import ServerTls, Tls
 
 # For the options that name a server.
 TLS_HELP = "docs/operating.md names the variables for TLS."
 
-SERVER_TLS = (
-    option("--tls-cert", metavar="FILE", type=EXISTING_FILE, help="PEM: the server's certificate; requires --tls-key."),
-    option("--tls-key", metavar="FILE", type=EXISTING_FILE, help="PEM: the key of --tls-cert."),
-    option(
-        "--client-ca",
-        metavar="FILE",
-        type=EXISTING_FILE,
-        help="PEM: the authority that signs the certificates of callers.",
-    ),
-)
+TLS_CERT = option("PEM: the server's certificate; requires --tls-key.", type=EXISTING_FILE)
+TLS_KEY = option("PEM: the key of --tls-cert.", type=EXISTING_FILE)
+CLIENT_CA = option("PEM: the authority that signs the certificates of callers.", type=EXISTING_FILE)
 
 
-def server_tls(tls_cert: Path | None, tls_key: Path | None, client_ca: Path | None) -> ServerTls | None:
+def server_tls(
+    tls_cert: Path | None = TLS_CERT, tls_key: Path | None = TLS_KEY, client_ca: Path | None = CLIENT_CA
+) -> ServerTls | None:
     """Raises UsageError for options that contradict each other, and Failure for files that cannot be used."""
     if (tls_cert is None) != (tls_key is None):
         raise click.UsageError("--tls-cert requires --tls-key" if tls_cert else "--tls-key requires --tls-cert")
@@ -40,7 +36,7 @@ def server_tls(tls_cert: Path | None, tls_key: Path | None, client_ca: Path | No
 
 
 # Hands the command `tls`.
-server_tls_options = gathered("tls", server_tls, SERVER_TLS)
+server_tls_options = gathered("tls", server_tls)
 
 
 def client_tls() -> Tls | None:

@@ -1,4 +1,4 @@
-"""`soliloquy topics`: compares the topics of a Kafka with topics.toml, and changes them."""
+"""`soliloquy topics` compares the topics of a Kafka with topics.toml and changes them; `soliloquy asyncapi`."""
 
 import json
 from collections.abc import Sequence
@@ -7,11 +7,10 @@ from typing import Any
 import click
 import uvloop
 
-from soliloquy.cli.command import Group
+from soliloquy.cli.command import Command, Group, setting
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.parameters import whole
-from soliloquy.cli.service_options import with_options
 from soliloquy.cli.terminal import echo
 from soliloquy.runtime.transports.kafka import KafkaSettings, layout
 from soliloquy.runtime.transports.kafka.layout import Change
@@ -27,37 +26,31 @@ def topics() -> None:
     """
 
 
-_OPTIONS = (
-    click.option(
-        "--replication",
-        type=whole(1, 100),
-        help="Copies of each event, for clusters with fewer brokers than topics.toml assumes.",
-    ),
-    click.option("--grow", is_flag=True, help="Allow more partitions; no run may be under way."),
-    AS_JSON,
+_REPLICATION = setting(
+    "Copies of each event, for clusters with fewer brokers than topics.toml assumes.", type=whole(1, 100)
 )
+_GROW = setting("Allow more partitions; no run may be under way.")
 
 
 @topics.command()
 @kafka_options(required=True)
-@with_options(_OPTIONS)
-@click.pass_context
 def plan(
-    context: click.Context, /, *, kafka: KafkaSettings, replication: int | None, grow: bool, as_json: bool
-) -> None:
+    *, kafka: KafkaSettings, replication: int | None = _REPLICATION, grow: bool = _GROW, as_json: bool = AS_JSON
+) -> int:
     """Show what apply would change.
 
     The exit status is 0 if there is nothing to do, 1 if there are changes, and 2 if they cannot be made.
     """
     changes = uvloop.run(layout.plan(kafka, replication=replication, grow=grow))
     _print(changes, as_json=as_json, summary=f"{_counted(changes)} to make: soliloquy topics apply does it")
-    context.exit(CHANGES if changes else 0)
+    return CHANGES if changes else 0
 
 
 @topics.command()
 @kafka_options(required=True)
-@with_options(_OPTIONS)
-def apply(*, kafka: KafkaSettings, replication: int | None, grow: bool, as_json: bool) -> None:
+def apply(
+    *, kafka: KafkaSettings, replication: int | None = _REPLICATION, grow: bool = _GROW, as_json: bool = AS_JSON
+) -> None:
     """Change the topics to match topics.toml.
 
     Partitions are never removed. The exit status is 0 if all topics match, and 2 if they cannot.
@@ -99,3 +92,19 @@ def _in_words(change: Change) -> str:
 
 def _counted(changes: Sequence[Change]) -> str:
     return "1 change" if len(changes) == 1 else f"{len(changes)} changes"
+
+
+@click.command(cls=Command)
+def asyncapi() -> None:
+    """Print the AsyncAPI 3.0 document of all services, as JSON.
+
+    The channels are the topics, and the operations of a service are the events that it receives and sends. Connects to
+    nothing.
+    """
+    from importlib.metadata import version
+
+    from soliloquy.runs.assembly import declared, steering
+    from soliloquy.runtime.transports.kafka.asyncapi import document
+
+    described = document([*declared(), *steering()], version=version("soliloquy"), bootstrap="127.0.0.1:9092")
+    echo(json.dumps(described, indent=2))

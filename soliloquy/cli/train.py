@@ -1,50 +1,30 @@
-"""`soliloquy train`."""
-
 import json
 from pathlib import Path
 
 import click
 
-from soliloquy.cli.command import Command
-from soliloquy.cli.launching import CONFIG, Launch, launch_options
+from soliloquy.cli.command import Command, setting
+from soliloquy.cli.launching import Launch, launch_options, train_observed
 from soliloquy.cli.main import INTERRUPTED
-from soliloquy.cli.metrics_option import METRICS, serving_metrics
-from soliloquy.cli.options import AS_JSON, NEW_FOLDER, QUIET
+from soliloquy.cli.observing import METRICS, serving_metrics
+from soliloquy.cli.options import AS_JSON, NEW_FOLDER, QUIET, RESOLVED_FOLDER
 from soliloquy.cli.tables import facts
 from soliloquy.cli.terminal import echo, open_console
-from soliloquy.cli.training_view import train_observed
-
-_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False, resolve_path=True)
 
 
 @click.command(cls=Command)
-@CONFIG
-@click.option("--base", required=True, type=_FOLDER, metavar="DIR", help="The model's weights and tokenizer.")
-@click.option("--data", required=True, metavar="DIR|URL", help="A dataset, or the folder of `soliloquy freeze`.")
-@click.option("--name", required=True, help="The name of the training; its folder is OUT/NAME.")
-@click.option(
-    "--out",
-    default="trained",
-    show_default=True,
-    type=NEW_FOLDER,
-    help="The folder of all trainings.",
-)
-@click.option("--from", "adapter", type=_FOLDER, metavar="DIR", help="The adapter to start from.")
-@METRICS
-@AS_JSON
-@QUIET
 @launch_options
 def train(
     *,
+    base: Path = setting("The model's weights and tokenizer.", type=RESOLVED_FOLDER, metavar="DIR"),
+    data: str = setting("A dataset, or the folder of `soliloquy freeze`.", metavar="DIR|URL"),
+    name: str = setting("The name of the training; its folder is OUT/NAME."),
+    out: Path = setting("The folder of all trainings.", default="trained", type=NEW_FOLDER),
+    adapter: Path | None = setting("The adapter to start from.", "--from", type=RESOLVED_FOLDER, metavar="DIR"),
+    metrics: str | None = METRICS,
+    as_json: bool = AS_JSON,
+    quiet: bool = QUIET,
     launch: Launch,
-    base: Path,
-    data: str,
-    name: str,
-    out: Path,
-    adapter: Path | None,
-    metrics: str | None,
-    as_json: bool,
-    quiet: bool,
 ) -> None:
     """Tune a model on the conversations of a dataset.
 

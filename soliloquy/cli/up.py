@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import uvloop
 
-from soliloquy.cli.command import Command
+from soliloquy.cli.command import Command, option
 from soliloquy.cli.gateway_options import GatewayOptions, gateway_options
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.model_options import model_settings_options
@@ -15,14 +15,7 @@ from soliloquy.cli.observing import observing
 from soliloquy.cli.parameters import ADDRESS, free_address
 from soliloquy.cli.processes import CONSOLE, PORTS, SCALE, console_address, metrics_addresses, process_names
 from soliloquy.cli.recipes import check_recipes
-from soliloquy.cli.service_options import (
-    CLASSIFIERS,
-    GRACE,
-    collector_options,
-    option,
-    sandbox_options,
-    with_options,
-)
+from soliloquy.cli.service_options import CLASSIFIERS, GRACE, collector_options, sandbox_options, with_options
 from soliloquy.cli.terminal import echo
 from soliloquy.runs.assignment import Assignment
 from soliloquy.runs.installation import LOG, assignments, keep_up
@@ -38,34 +31,26 @@ if TYPE_CHECKING:
 @click.command(cls=Command)
 @kafka_options()
 @collector_options
-@SCALE
-@option(
-    "--console",
-    metavar="HOST:PORT",
-    type=ADDRESS,
-    help=f"Serve the console and the HTTP API there.  [default: {CONSOLE} without --kafka, none with it]",
-)
 @gateway_options
-@option(
-    "--http-from",
-    type=PORTS,
-    metavar="PORT",
-    help="Serve health and metrics on 127.0.0.1, on this port and the following ones: one for each process.",
-)
 @model_settings_options
-@with_options((CLASSIFIERS,))
+@with_options((CLASSIFIERS, GRACE))
 @sandbox_options
-@with_options((GRACE,))
 @observing("up")
 def up(
     *,
+    scales: Mapping[str, int] = SCALE,
+    console: str | None = option(
+        f"Serve the console and the HTTP API there.  [default: {CONSOLE} without --kafka, none with it]", type=ADDRESS
+    ),
+    http_from: int | None = option(
+        "Serve health and metrics on 127.0.0.1, on this port and the following ones: one for each process.",
+        type=PORTS,
+        metavar="PORT",
+    ),
     kafka: KafkaSettings | None,
     datasets: "LiveSettings",
     model: ModelSettings,
-    scales: Mapping[str, int],
-    console: str | None,
     gateway: GatewayOptions,
-    http_from: int | None,
     **options: Any,
 ) -> None:
     """Run all services on this machine, and restart those that exit.

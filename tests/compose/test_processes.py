@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from soliloquy.cli.prometheus import shipped_rules
+from soliloquy.cli.observe import shipped_rules
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
 from tests.compose.description import FILE, described, option, own

@@ -3,7 +3,7 @@
 import pytest
 
 from deploy.dashboards import board
-from soliloquy.cli.prometheus import prometheus
+from soliloquy.cli.observe import prometheus
 from tests.chaos.kafka.installation import free_ports
 from tests.installation.parts import table, timed, took
 from tests.node.release import SERVICES, Release

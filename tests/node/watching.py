@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from soliloquy.cli.prometheus import Prometheus
+from soliloquy.cli.observe import Prometheus
 from tests.chaos.kafka.installation import free_ports
 from tests.kafka import processes
 from tests.node.node import ADDRESS

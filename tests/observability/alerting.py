@@ -16,7 +16,7 @@ import promql_parser
 import pytest
 import yaml
 
-from soliloquy.cli.prometheus import Prometheus, prometheus, shipped_rules
+from soliloquy.cli.observe import Prometheus, prometheus, shipped_rules
 
 # Every `for`, range and offset of the rules is divided by this factor; thresholds stay.
 # Scrape interval and timeout before acceleration: longer than usual, because scrapes cost the machine under test.

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 PROBLEMS: Mapping[str, str] = {
     "generate": f"{__name__}.generating",
     "improve": f"{__name__}.improving",
-    "compare": f"{__name__}.compare",
-    "score": f"{__name__}.score",
-    "calibrate": f"{__name__}.calibrating",
+    "compare": f"{__name__}.measuring",
+    "score": f"{__name__}.judging",
+    "calibrate": f"{__name__}.judging",
 }

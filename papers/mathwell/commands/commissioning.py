@@ -1,18 +1,22 @@
 """Options for commissioned word problems, and the run that has them written."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
+from soliloquy.cli.command import setting
+from soliloquy.cli.model_options import model_options
+from soliloquy.cli.options import IN_FLIGHT, SEED, WORKERS
 from soliloquy.cli.parameters import whole
-from soliloquy.cli.prompts_option import PROMPTS, chosen_prompts
-from soliloquy.cli.service_options import gathered
+from soliloquy.cli.service_options import CLASSIFIERS, NOISE, PROMPTS, Command, chosen_prompts, gathered
 from soliloquy.problems.commission_source import CommissionSource
 from soliloquy.problems.sources import problem_source
 from soliloquy.recipes.prompts import changed_texts
 from soliloquy.runs.plan import Plan
+from soliloquy.runtime.model.settings import Models
 from soliloquy.v1.conversation_pb2 import Commission
 from soliloquy_papers.mathwell.commissions import commissioned, describe, topic_refusal
 from soliloquy_papers.mathwell.criteria.operations import CALCULATIONS, OPERATIONS
@@ -37,27 +41,15 @@ def _operations(_: click.Context, __: click.Parameter, given: str | None) -> tup
     return names
 
 
-_OPTIONS = (
-    click.option(
-        "--topic", "topics", multiple=True, callback=_topics, help="A topic of the problems; may be repeated."
-    ),
-    click.option("--any-topic", is_flag=True, help="Let the model choose the topic.  [default: topics children like]"),
-    click.option("--grade", type=whole(1, 8), help="The school year of the problems."),
-    click.option(
-        "--operations",
-        metavar="NAME,..",
-        callback=_operations,
-        help=f"Use only these operations: {', '.join(OPERATIONS)}.",
-    ),
-    click.option(
-        "--examples",
-        default="arithmetic",
-        show_default=True,
-        metavar="BANK|FILE",
-        help="Example problems for the model.",
-    ),
-    PROMPTS,
+_TOPICS = setting("A topic of the problems; may be repeated.", "--topic", callback=_topics)
+_OPERATIONS = setting(
+    f"Use only these operations: {', '.join(OPERATIONS)}.",
+    metavar="NAME,..",
+    callback=_operations,
+    multiple=False,
+    required=False,
 )
+_EXAMPLES = setting("Example problems for the model.", default="arithmetic", metavar="BANK|FILE")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,21 +61,30 @@ class Commissions:
     examples: str
     # The folder of changed prompts.
     prompts: Path | None
+    # The other settings of a plan.
+    settings: Mapping[str, Any]
 
     def plan(self, **settings: Any) -> Plan:
         """Returns the plan of the run that has these commissions written; raises Failure."""
         changed = chosen_prompts("mathwell", self.prompts)
-        settings |= {"problems": self.examples, "prompts": changed, "max_turns": 1, "latency": 0.0}
+        settings |= {"problems": self.examples, "prompts": changed, "max_turns": 1, "latency": 0.0, **self.settings}
         return Plan.of("mathwell", self.source, **settings)
 
 
 def _commissions(
-    topics: tuple[str, ...],
-    any_topic: bool,
-    grade: int | None,
-    operations: tuple[str, ...],
-    examples: str,
-    prompts: Path | None,
+    models: Models,
+    model_cache: Path | None,
+    topics: tuple[str, ...] = _TOPICS,
+    any_topic: bool = setting("Let the model choose the topic.  [default: topics children like]"),
+    grade: int | None = setting("The school year of the problems.", type=whole(1, 8)),
+    operations: tuple[str, ...] = _OPERATIONS,
+    examples: str = _EXAMPLES,
+    prompts: Path | None = PROMPTS,
+    seed: int = SEED,
+    workers: int = setting("Worker processes.", default=1, type=whole(1, WORKERS)),
+    in_flight: int = setting("Problems to write at once.", default=64, type=whole(1, IN_FLIGHT)),
+    noise: str = NOISE,
+    classifiers: Path | None = CLASSIFIERS,
 ) -> Commissions:
     if topics and any_topic:
         raise click.UsageError("--topic cannot be used with --any-topic")
@@ -96,8 +97,11 @@ def _commissions(
         commissioned=commissioned,
     )
     about = describe(Commission(topic=", ".join(topics), grade=source.grade, operations=operations))
-    return Commissions(source=source, about=about, examples=examples, prompts=prompts)
+    asked = {"models": models, "model_cache": model_cache, "noise": noise, "classifiers": classifiers}
+    settings = {"seed": seed, "workers": workers, "in_flight": in_flight, **asked}
+    return Commissions(source=source, about=about, examples=examples, prompts=prompts, settings=settings)
 
 
-# Hands a command its `commissions`.
-commission_options = gathered("commissions", _commissions, _OPTIONS)
+def commission_options(command: Command) -> Callable[..., Any]:
+    """Hands the command `commissions`."""
+    return model_options(gathered("commissions", _commissions)(command))

@@ -1,5 +1,18 @@
-"""Examines a word problem with a model: programs from the question alone, other readings of it, and an opinion."""
+"""Examines word problems with a model: programs from the question alone, other readings of it, and an opinion."""
 
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from soliloquy.cli.attended import AttendedModels, attended_models
+from soliloquy.cli.command import setting
+from soliloquy.cli.options import IN_FLIGHT
+from soliloquy.cli.parameters import whole
+from soliloquy.cli.service_options import Command, gathered
 from soliloquy.problems.solving.independent_programs import PROGRAMS, Run, run_programs, value_of
 from soliloquy.runtime.ask import Ask, Unusable
 from soliloquy.runtime.model import Model
@@ -44,3 +57,47 @@ def _invents(program: CodeAttempt, question: str) -> bool:
 
 def _is_yes(one: Opinion) -> bool:
     return one.ruling == Ruling.RULING_YES
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Examination:
+    wanted: bool
+    in_flight: int
+    asked: AttendedModels
+
+    def of(self, problems: Sequence[WordProblem], *, quiet: bool) -> Sequence[Evidence]:
+        """Returns the evidence of each problem; empty if none is wanted. Raises Failure."""
+        return asyncio.run(self._examined(problems, quiet=quiet)) if self.wanted else ()
+
+    async def _examined(self, problems: Sequence[WordProblem], *, quiet: bool) -> Sequence[Evidence]:
+        from soliloquy_services.executor.policy import SandboxSettings
+        from soliloquy_services.executor.pool import SandboxPool
+
+        async with SandboxPool(SandboxSettings()) as pool:
+
+            async def examined(problem: WordProblem, model: Model) -> Evidence:
+                return await examine(problem, model, pool.execute)
+
+            return await self.asked.ask_about_each(
+                problems, examined, "problems", in_flight=self.in_flight, quiet=quiet
+            )
+
+
+_EXAMINE = "Have a model examine each problem: three programs from its question alone, other readings, an opinion."
+
+
+def _examination(
+    asked: AttendedModels,
+    wanted: bool = setting(_EXAMINE, "--examine"),
+    in_flight: int = setting("Problems to examine at once.", default=16, type=whole(1, IN_FLIGHT)),
+) -> Examination:
+    context = click.get_current_context()
+    for name in ("model", "model_settings", "model_cache", "in_flight", "wait"):
+        if not wanted and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{name.replace('_', '-')} requires --examine")
+    return Examination(wanted=wanted, in_flight=in_flight, asked=asked)
+
+
+def examining_options(command: Command) -> Callable[..., Any]:
+    """Hands the command its `examination`."""
+    return attended_models(gathered("examination", _examination)(command))

@@ -1,5 +1,3 @@
-"""`soliloquy problems generate`."""
-
 import json
 import logging
 import time
@@ -11,27 +9,13 @@ from typing import Any
 import click
 import pyarrow.compute as pc
 
-from soliloquy.cli.command import Command
-from soliloquy.cli.errors import writing_to
+from soliloquy.cli.command import Command, setting
 from soliloquy.cli.generate import INCOMPLETE, exit_status
 from soliloquy.cli.kafka_options import kafka_options
-from soliloquy.cli.model_options import model_options
 from soliloquy.cli.observing import observing
-from soliloquy.cli.options import (
-    AS_JSON,
-    ATTEMPTS,
-    COUNT,
-    IN_FLIGHT,
-    NEW_FILE,
-    PROBLEM_FILE_OUT,
-    QUIET,
-    SEED,
-    WAIT,
-    WORKERS,
-    count_option,
-)
+from soliloquy.cli.options import AS_JSON, ATTEMPTS, COUNT, NEW_FILE, PROBLEM_FILE_OUT, QUIET, WAIT, writing_to
+from soliloquy.cli.parameters import whole
 from soliloquy.cli.progress import display
-from soliloquy.cli.service_options import CLASSIFIERS, NOISE
 from soliloquy.cli.terminal import echo
 from soliloquy.dataset.columns import value_counts
 from soliloquy.dataset.exports.exporting import export
@@ -53,37 +37,22 @@ from soliloquy_papers.mathwell.commands.sheet import write_sheet
 
 
 @click.command(cls=Command)
-@click.option("--n", "count", required=True, type=COUNT, help="Number of problems.")
 @commission_options
-@SEED
-@PROBLEM_FILE_OUT
-@click.option("--sheet", metavar="FILE", type=NEW_FILE, help="Also write a printable sheet: .html or .pdf.")
-@count_option("--workers", 1, "Worker processes.", most=WORKERS)
-@count_option("--in-flight", 64, "Problems to write at once.", most=IN_FLIGHT)
-@NOISE
-@count_option("--max-attempts", 10, "Attempts at each problem.", most=ATTEMPTS)
-@CLASSIFIERS
-@model_options
-@WAIT
-@AS_JSON
-@QUIET
 @kafka_options()
 @observing("generate", least=logging.WARNING)
-@click.pass_context
 def generate(
-    context: click.Context,
-    /,
     *,
-    count: int,
+    count: int = setting("Number of problems.", "--n", type=COUNT),
+    out: Path = PROBLEM_FILE_OUT,
+    sheet: Path | None = setting("Also write a printable sheet: .html or .pdf.", type=NEW_FILE),
+    as_json: bool = AS_JSON,
+    max_attempts: int = setting("Attempts at each problem.", default=10, type=whole(1, ATTEMPTS)),
+    wait: bool = WAIT,
+    quiet: bool = QUIET,
     commissions: Commissions,
-    out: Path,
-    sheet: Path | None,
-    as_json: bool,
-    quiet: bool,
     kafka: KafkaSettings | None,
     traces: TraceSettings,
-    **settings: Any,
-) -> None:
+) -> int:
     """Have a model write word problems, each with a program that solves it.
 
     The programs run in the sandbox. Problems that are solvable, accurate and appropriate go to OUT. The folder OUT
@@ -94,7 +63,7 @@ def generate(
         raise click.UsageError(f"invalid --sheet {sheet}: use a file with the suffix .html or .pdf")
     if not out.suffix:
         raise click.UsageError(f"invalid --out {out}: use a file with the suffix .jsonl; {out}/ is for the dataset")
-    plan = commissions.plan(conversations=count, **settings)
+    plan = commissions.plan(conversations=count, max_attempts=max_attempts, wait=wait)
     started = time.monotonic()
     folder = out.with_suffix("")
     show = display(plan.conversations, quiet=quiet or as_json)
@@ -112,7 +81,7 @@ def generate(
         _print(report, out, sheet)
     if result.shortfall:
         echo(f"soliloquy: {result.shortfall}", err=True)
-    context.exit(exit_status(result) or (INCOMPLETE if sifted.kept < count else 0))
+    return exit_status(result) or (INCOMPLETE if sifted.kept < count else 0)
 
 
 def _write_problems(folder: Path, out: Path) -> DedupeCounts:

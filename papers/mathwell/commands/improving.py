@@ -1,9 +1,7 @@
-"""`soliloquy problems improve`."""
-
 import asyncio
 import json
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,16 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from soliloquy.cli.command import Command
-from soliloquy.cli.launching import Launch, check_libraries, configuration
+from soliloquy.cli.command import Command, setting
+from soliloquy.cli.launching import Launch, check_libraries, configuration, train_observed
 from soliloquy.cli.main import INTERRUPTED
-from soliloquy.cli.model_options import model_options
 from soliloquy.cli.observing import observing
-from soliloquy.cli.options import AS_JSON, COUNT, IN_FLIGHT, QUIET, SEED, WORKERS, count_option
+from soliloquy.cli.options import AS_JSON, COUNT, NEW_RESOLVED_FOLDER, QUIET, RESOLVED_FOLDER
 from soliloquy.cli.progress import display
-from soliloquy.cli.service_options import CLASSIFIERS, NOISE
 from soliloquy.cli.terminal import echo
-from soliloquy.cli.training_view import train_observed
 from soliloquy.dataset.manifest import MANIFEST
 from soliloquy.dataset.storage import Storage
 from soliloquy.problems.sources import ProblemSource
@@ -36,7 +31,7 @@ from soliloquy.v1.model_pb2 import Adapter
 from soliloquy_papers.mathwell.commands.commissioning import Commissions, commission_options
 
 if TYPE_CHECKING:
-    from soliloquy_papers.mathwell.commands.rounds.improvement import WriterTraining
+    from soliloquy_papers.mathwell.commands.rounds import WriterTraining
 
 # The role that writes problems; another role judges them.
 _WRITER = "codegen"
@@ -46,50 +41,24 @@ _PATIENCE_SECONDS = 600.0
 
 
 @click.command(cls=Command)
-@click.option("--rounds", required=True, type=COUNT, help="Rounds of training and writing.")
-@click.option(
-    "--per-round",
-    required=True,
-    type=COUNT,
-    help="Problems to accept in each round; at most twice as many are requested.",
-)
 @commission_options
-@click.option(
-    "--base",
-    metavar="DIR",
-    type=click.Path(path_type=Path, exists=True, file_okay=False, resolve_path=True),
-    help="The weights that write and are trained.  [default: no training]",
-)
-@click.option("--config", metavar="FILE|NAME", help="Training settings: a YAML file, or a shipped one such as smoke.")
-@click.option("--start", metavar="DIR|URL", help="A dataset of problems to learn from as well.")
-@SEED
-@click.option(
-    "--out",
-    required=True,
-    type=click.Path(path_type=Path, file_okay=False, resolve_path=True),
-    help="The folder for all rounds.",
-)
-@count_option("--workers", 1, "Worker processes.", most=WORKERS)
-@count_option("--in-flight", 64, "Problems to write at once.", most=IN_FLIGHT)
-@NOISE
-@CLASSIFIERS
-@model_options
-@AS_JSON
-@QUIET
 @observing("improve", least=logging.WARNING)
 def improve(
     *,
-    rounds: int,
+    rounds: int = setting("Rounds of training and writing.", type=COUNT),
+    per_round: int = setting("Problems to accept in each round; at most twice as many are requested.", type=COUNT),
+    base: Path | None = setting(
+        "The weights that write and are trained.  [default: no training]", type=RESOLVED_FOLDER
+    ),
+    config: str | None = setting(
+        "Training settings: a YAML file, or a shipped one such as smoke.", metavar="FILE|NAME"
+    ),
+    start: str | None = setting("A dataset of problems to learn from as well.", metavar="DIR|URL"),
+    out: Path = setting("The folder for all rounds.", type=NEW_RESOLVED_FOLDER),
+    as_json: bool = AS_JSON,
+    quiet: bool = QUIET,
     commissions: Commissions,
-    base: Path | None,
-    config: str | None,
-    start: str | None,
-    out: Path,
-    per_round: int,
-    as_json: bool,
-    quiet: bool,
     traces: TraceSettings,
-    **settings: Any,
 ) -> None:
     """Have a model write problems, train it on those that meet all criteria, and have it write again.
 
@@ -103,13 +72,12 @@ def improve(
     if start and base is None:
         raise click.UsageError("--start requires --base")
     quiet = quiet or as_json
-    plan = commissions.plan(conversations=per_round, max_attempts=1, **settings)
+    plan = commissions.plan(conversations=per_round, max_attempts=1)
     if base:
         check_libraries()
     if not quiet:
         echo(f"commissions: {commissions.about}", err=True)
-    from soliloquy_papers.mathwell.commands.rounds.folder import ImprovementFolder
-    from soliloquy_papers.mathwell.commands.rounds.improvement import Improvement
+    from soliloquy_papers.mathwell.commands.rounds import Improvement, ImprovementFolder
 
     try:
         school = _school(base, config, start, quiet=quiet)
@@ -128,7 +96,9 @@ def improve(
     if as_json:
         echo(json.dumps(report))
     elif not quiet:
-        _print(report)
+        for one in report["rounds"]:
+            echo(f"round {one['round']}: {one['remark']}")
+        echo(f"the best writer: {report['adapter'] or 'the base, without an adapter'}")
         echo(f"the table: {out / 'rounds.md'}")
     if report["ended"]:
         echo(f"soliloquy: ended early: {report['ended']}", err=True)
@@ -137,7 +107,7 @@ def improve(
 def _school(base: Path | None, config: str | None, start: str | None, *, quiet: bool) -> "WriterTraining | None":
     if base is None or config is None:
         return None
-    from soliloquy_papers.mathwell.commands.rounds.improvement import WriterTraining
+    from soliloquy_papers.mathwell.commands.rounds import WriterTraining
     from soliloquy_training.settings import read_settings
 
     file = configuration(config)
@@ -223,9 +193,3 @@ async def _unload(endpoint: Endpoint, name: str) -> None:
     if name:
         async with ModelService(endpoint.address, tls=endpoint.tls) as service:
             await service.unload(name)
-
-
-def _print(report: Mapping[str, Any]) -> None:
-    for one in report["rounds"]:
-        echo(f"round {one['round']}: {one['remark']}")
-    echo(f"the best writer: {report['adapter'] or 'the base, without an adapter'}")

@@ -1,6 +1,7 @@
-"""Measures word problems, some with language models, and prints the figures beside those of the MATHWELL paper."""
+"""Measures word problems, and `soliloquy problems compare`."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -10,28 +11,97 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.table import Column, Table
 
-from soliloquy.cli.options import EXISTING_FILE, EXISTING_FOLDER
+from soliloquy.cli.command import Command, setting
+from soliloquy.cli.options import AS_JSON, EXISTING_FILE, EXISTING_FOLDER
 from soliloquy.cli.service_options import gathered
+from soliloquy.cli.terminal import echo, open_console
+from soliloquy.dataset.reading import Dataset
+from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow
+from soliloquy.problems.files.source_format import ANY_ROWS
 from soliloquy.problems.sifting.near_duplicates import repeats, told_again
 from soliloquy.programs.tracing import structure_of
-from soliloquy_papers.mathwell.commands.labelled import word_problems
+from soliloquy.runtime.failure import Failure
+from soliloquy_papers.mathwell.criteria.verdicts import Criterion, Labelled, WordProblem
 from soliloquy_papers.mathwell.figures import PUBLISHED
+from soliloquy_papers.mathwell.figures.authored import count_authored
 from soliloquy_papers.mathwell.figures.problem_measures import ProblemMeasures, SampledProblem, cells
 
 if TYPE_CHECKING:
     from soliloquy_training.evaluation.text_models import BertScore, Perplexity
 
-_OPTIONS = (
-    click.option(
-        "--perplexity", metavar="DIR", type=EXISTING_FOLDER, help="A language model that measures their perplexity."
-    ),
-    click.option(
-        "--bertscore", metavar="DIR", type=EXISTING_FOLDER, help="An encoder that measures how alike the problems are."
-    ),
-    click.option(
-        "--references", metavar="FILE", type=EXISTING_FILE, help="Word problems to compare with by BERTScore."
-    ),
-)
+# A problem's writer.
+_WRITERS = ("writer", "model")
+# The published files name criteria by nouns.
+_COLUMNS = {
+    Criterion.SOLVABLE: ("solvable", "solvability"),
+    Criterion.ACCURATE: ("accurate", "accuracy"),
+    Criterion.APPROPRIATE: ("appropriate", "appropriateness"),
+}
+_LABELS = {
+    **dict.fromkeys(("true", "1", "1.0", "yes", "y"), True),
+    **dict.fromkeys(("false", "0", "0.0", "no", "n"), False),
+}
+
+
+def tell(row: RefusedRow) -> None:
+    echo(row, err=True)
+
+
+def word_problems(path: Path, report: Callable[[RefusedRow], None] = tell) -> Iterator[Labelled]:
+    """Yields the problems of any file that this project or the paper's authors write; reports the other rows.
+
+    Raises UnreadableSource, or Failure if there is no problem.
+    """
+    refused, found = 0, False
+    for row in ANY_ROWS.rows(path):
+        problem = row if isinstance(row, RefusedRow) else _problem(row)
+        if isinstance(problem, RefusedRow):
+            refused += 1
+            report(problem)
+        else:
+            found = True
+            yield problem
+    if not found:
+        raise Failure(f"{path}: none of {refused} rows is a word problem")
+
+
+def _problem(row: SourceRow) -> Labelled | RefusedRow:
+    question, solution = (_text(row.cells, name) for name in ("question", "solution"))
+    if not question:
+        return RefusedRow(place=row.place, field="question", reason="is missing")
+    labels: dict[Criterion, bool] = {}
+    for criterion, columns in _COLUMNS.items():
+        for column in columns:
+            if not (text := _text(row.cells, column).lower()):
+                continue
+            if text not in _LABELS:
+                why = f"{text!r} is not a label: use true or false, or leave it empty"
+                return RefusedRow(place=row.place, field=column, reason=why)
+            labels[criterion] = _LABELS[text]
+    # A problem for tutoring may be solved in words.
+    code = solution if "def " in solution else ""
+    answer = _number(row.cells.get("answer"))
+    problem = WordProblem(question=question, code=code, answer=answer, topic=_text(row.cells, "topic"))
+    writer = next((text for column in _WRITERS if (text := _text(row.cells, column))), "")
+    return Labelled(problem, labels, writer)
+
+
+def _number(cell: Any) -> float | None:
+    """Returns None for tuples, lists and words, which the published answers may be."""
+    # In a problem file an answer is a value with its unit.
+    value = cell.get("value") if isinstance(cell, dict) else cell
+    try:
+        number = float("" if value is None else str(value).replace(",", ""))
+    except ValueError:
+        return None
+    return None if number != number else number
+
+
+def _text(cells: Mapping[str, Any], name: str) -> str:
+    value = cells.get(name)
+    return "" if value is None else str(value).strip()
+
+
 # Short heads, so that the table fits a terminal.
 VERDICTS = {
     "written": "written",
@@ -81,7 +151,11 @@ class MeasuringModels:
         return _mean(self.bertscore.scores(one, other))
 
 
-def _models(perplexity: Path | None, bertscore: Path | None, references: Path | None) -> MeasuringModels:
+def _models(
+    perplexity: Path | None = setting("A language model that measures their perplexity.", type=EXISTING_FOLDER),
+    bertscore: Path | None = setting("An encoder that measures how alike the problems are.", type=EXISTING_FOLDER),
+    references: Path | None = setting("Word problems to compare with by BERTScore.", type=EXISTING_FILE),
+) -> MeasuringModels:
     """Loads the models of the options; raises Failure."""
     from soliloquy_training.evaluation.text_models import BertScore, Perplexity
 
@@ -98,7 +172,7 @@ def _models(perplexity: Path | None, bertscore: Path | None, references: Path | 
 
 
 # Hands a command the models of these options as `measuring`.
-measuring_options = gathered("measuring", _models, _OPTIONS)
+measuring_options = gathered("measuring", _models)
 
 
 def repetition(problems: Iterable[tuple[str, str]]) -> dict[str, int]:
@@ -132,3 +206,41 @@ def beside_published(found: Mapping[str, Mapping[str, Any]], heads: Mapping[str,
 
 def _mean(scores: Sequence[float]) -> float | None:
     return round(fmean(scores), 2) if scores else None
+
+
+@click.command(cls=Command)
+@click.argument("folders", metavar="DIR|URL..", nargs=-1, required=True)
+@measuring_options
+def compare(*, as_json: bool = AS_JSON, folders: tuple[str, ...], measuring: MeasuringModels) -> None:
+    """Compare datasets of word problems with each other and with the models of the MATHWELL paper.
+
+    The first table shows, in per cent, how many programs return a number; how many of those problems are solvable; how
+    many of these are accurate and appropriate; and how many are all of it and name their topic. Rules judge our
+    problems, teachers judged the published ones. The second table measures all problems whose program returns a number.
+    Of the accepted ones it counts near-duplicates, those that tell another one again with other numbers, and the
+    different programs.
+    """
+    found = {}
+    for folder in folders:
+        dataset = Dataset(folder)
+        if dataset.recipe != "mathwell" or not (told := _measures_of(dataset, measuring))["written"]:
+            raise Failure(f"{folder} holds no written word problems: use a dataset of the recipe mathwell")
+        found[folder] = told
+    if as_json:
+        echo(json.dumps(found))
+        return
+    console = open_console()
+    for heads in (VERDICTS, MEASURES):
+        console.print(beside_published(found, heads))
+    for folder, told in found.items():
+        echo(told_repetition(folder, told))
+
+
+def _measures_of(dataset: Dataset, measuring: MeasuringModels) -> dict[str, Any]:
+    counted = count_authored(dataset)
+    return {**counted.as_json(), **measuring.measures(counted.measured.sample), **repetition(_written(dataset))}
+
+
+def _written(dataset: Dataset) -> Iterator[tuple[str, str]]:
+    for batch in dataset.batches(["problem.question", "problem.solution"]):
+        yield from ((row["problem"]["question"], row["problem"]["solution"]) for row in batch.to_pylist())

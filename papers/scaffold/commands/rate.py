@@ -5,47 +5,36 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
-from soliloquy.cli.attended import attended_results
-from soliloquy.cli.command import Command
-from soliloquy.cli.errors import writing_to
-from soliloquy.cli.model_options import model_options
-from soliloquy.cli.options import AS_JSON, ATTEMPTS, IN_FLIGHT, PROBLEM_FILE_OUT, SEED, WAIT, count_option
+from soliloquy.cli.attended import AttendedModels, attended_models
+from soliloquy.cli.command import Command, setting
+from soliloquy.cli.options import AS_JSON, ATTEMPTS, IN_FLIGHT, PROBLEM_FILE_OUT, SEED, writing_to
+from soliloquy.cli.parameters import whole
 from soliloquy.cli.terminal import echo
 from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.problems.sifting.problem_lines import problem_lines
 from soliloquy.problems.sifting.sampling import SOLVE_RATE, bin_name, bin_of
-from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.files import atomic_file
-from soliloquy.runtime.model.checking import require_endpoints
-from soliloquy.runtime.model.opening import open_models
-from soliloquy.runtime.model.settings import Models
+from soliloquy.runtime.model import Model
 from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy_papers.scaffold.solve_rate import count_solved
 
 
 @click.command(cls=Command)
 @click.argument("source", metavar="FILE", type=click.Path(path_type=Path))
-@PROBLEM_FILE_OUT
-@count_option("--tries", 10, "Attempts at each problem.", most=ATTEMPTS)
-@SEED
-@count_option("--in-flight", 16, "Problems to solve at once.", most=IN_FLIGHT)
-@AS_JSON
-@model_options
-@WAIT
+@attended_models
 def rate(
     *,
+    out: Path = PROBLEM_FILE_OUT,
+    tries: int = setting("Attempts at each problem.", default=10, type=whole(1, ATTEMPTS)),
+    seed: int = SEED,
+    in_flight: int = setting("Problems to solve at once.", default=16, type=whole(1, IN_FLIGHT)),
+    as_json: bool = AS_JSON,
     source: Path,
-    out: Path,
-    tries: int,
-    seed: int,
-    in_flight: int,
-    as_json: bool,
-    models: Models,
-    model_cache: Path | None,
-    wait: bool,
+    asked: AttendedModels,
 ) -> None:
     """Measure how often a student model solves each problem of a file.
 
@@ -54,7 +43,7 @@ def rate(
     """
     with writing_to(out):
         problems = read_problems(source)
-        rating = _rates(problems, models, model_cache, str(source), tries, seed, in_flight, wait=wait, quiet=as_json)
+        rating = _rates(problems, asked, str(source), tries=tries, seed=seed, in_flight=in_flight, quiet=as_json)
         rates = asyncio.run(rating)
         with atomic_file(out) as file:
             for line in problem_lines(source):
@@ -72,26 +61,12 @@ def rate(
 
 
 async def _rates(
-    problems: Sequence[Problem],
-    models: Models,
-    cache: Path | None,
-    source: str,
-    tries: int,
-    seed: int,
-    in_flight: int,
-    *,
-    wait: bool,
-    quiet: bool,
+    problems: Sequence[Problem], asked: AttendedModels, source: str, *, tries: int, seed: int, **how: Any
 ) -> dict[str, float]:
     """Returns the solve rates by question."""
+
+    async def rated(problem: Problem, model: Model) -> tuple[str, float]:
+        return problem.question, await count_solved(problem, model, tries=tries, seed=seed) / tries
+
     with_answer = [problem for problem in problems if problem.HasField("answer")]
-    await require_endpoints(models, cache)
-    room = asyncio.Semaphore(in_flight)
-    async with open_models(models, lambda: scripted_model(ModelSettings(problems=[source])), cache) as model:
-
-        async def rated(problem: Problem) -> tuple[str, float]:
-            async with room:
-                return problem.question, await count_solved(problem, model, tries=tries, seed=seed) / tries
-
-        work = [rated(problem) for problem in with_answer]
-        return dict(await attended_results(work, model, unit="problems", wait=wait, quiet=quiet))
+    return dict(await asked.ask_about_each(with_answer, rated, "problems", **how, problems=[source]))

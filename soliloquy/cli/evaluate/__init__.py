@@ -1,5 +1,3 @@
-"""`soliloquy evaluate`."""
-
 import click
 
 from soliloquy.cli.lazy import LazyGroup
@@ -8,6 +6,6 @@ from soliloquy.recipes.packages import known_recipes, module
 _OF_RECIPES = {name: found for name in known_recipes() if (found := module(name, "evaluate.command"))}
 
 
-@click.group(cls=LazyGroup, modules=_OF_RECIPES | {"compare": "soliloquy.cli.evaluate.compare"})
+@click.group(cls=LazyGroup, modules=_OF_RECIPES | {"compare": "soliloquy.cli.evaluate.output"})
 def evaluate() -> None:
     """Evaluate models as tutors, and compare the results."""

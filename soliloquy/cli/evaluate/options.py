@@ -1,67 +1,49 @@
 """Options that all evaluations share: the tutor, the questions, and the report."""
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
+from soliloquy.cli.command import setting
 from soliloquy.cli.evaluate.output import Evaluated, deliver
 from soliloquy.cli.evaluate.settings import EvaluationSettings
-from soliloquy.cli.evaluate.tutor import TUTOR_OPTIONS, chosen_tutor
+from soliloquy.cli.evaluate.tutor import Tutor, chosen_tutor
 from soliloquy.cli.model_options import model_options
-from soliloquy.cli.options import (
-    AS_JSON,
-    COUNT,
-    EXISTING_FOLDER,
-    IN_FLIGHT,
-    NEW_FOLDER,
-    QUIET,
-    SEED,
-    WAIT,
-    count_option,
-)
-from soliloquy.cli.prompts_option import PROMPTS
-from soliloquy.cli.service_options import NOISE, with_options
+from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, IN_FLIGHT, NEW_FOLDER, QUIET, SEED
+from soliloquy.cli.parameters import whole
+from soliloquy.cli.service_options import PROMPTS, gathered, with_options
 from soliloquy.runtime.files import refuse_foreign
 
-_QUESTIONS = (
-    SEED,
-    click.option(
-        "--trained",
-        "datasets",
-        multiple=True,
-        metavar="DIR",
-        type=EXISTING_FOLDER,
-        help="Leave out the questions of this dataset, on which the model was trained; may be repeated.",
-    ),
-    count_option("--in-flight", 16, "Cases to run at once.", most=IN_FLIGHT),
+_TRAINED = setting(
+    "Leave out the questions of this dataset, on which the model was trained; may be repeated.",
+    "--trained",
+    type=EXISTING_FOLDER,
 )
-_TUTOR = (
-    click.option(
-        "--weights",
-        metavar="DIR",
-        type=click.Path(path_type=Path, exists=True, file_okay=False, resolve_path=True),
-        help="Evaluate these weights in this process instead of a --model.",
-    ),
-    click.option(
-        "--adapter",
-        metavar="NAME|DIR",
-        help="The tutor's adapter: its name at the endpoint, or a folder with --weights.",
-    ),
-    click.option("--free", is_flag=True, help="Do not constrain the answers of --weights to their schema."),
-    click.option("--max-tokens", type=COUNT, help="Maximum tokens of an answer, if lower than in the settings."),
-    PROMPTS,
-    NOISE,
-    WAIT,
-)
-_REPORT = (
-    click.option("--name", metavar="NAME", help="The name in the report.  [default: names of model and adapter]"),
-    click.option("--out", required=True, type=NEW_FOLDER, help="The folder for the report."),
-    AS_JSON,
-    QUIET,
-)
+_NAME = setting("The name in the report.  [default: names of model and adapter]", metavar="NAME")
+_OUT = setting("The folder for the report.", "--out", required=True, type=NEW_FOLDER)
+
+
+def _settings(
+    chosen: Tutor,
+    seed: int = SEED,
+    datasets: tuple[Path, ...] = _TRAINED,
+    in_flight: int = setting("Cases to run at once.", default=16, type=whole(1, IN_FLIGHT)),
+    name: str | None = _NAME,
+    prompts: Path | None = PROMPTS,
+) -> EvaluationSettings:
+    values = click.get_current_context().params
+    return EvaluationSettings(
+        tutor=chosen,
+        seed=seed,
+        in_flight=in_flight,
+        trained=datasets,
+        name=name,
+        prompts=prompts,
+        quiet=values["quiet"] or values["as_json"],
+    )
 
 
 def evaluating(
@@ -71,41 +53,25 @@ def evaluating(
 
     `check` refuses combinations of options before anything is opened.
     """
-    source = click.option(
-        "--problems", default=problems, show_default=True, metavar="BANK|FILE", help="The source of the problems."
-    )
+    source = setting("The source of the problems.", "--problems", default=problems, metavar="BANK|FILE")
 
     def decorate(evaluate: Callable[..., Evaluated]) -> Callable[..., None]:
         @functools.wraps(evaluate)
-        def command(
-            *,
-            seed: int,
-            datasets: Sequence[Path],
-            in_flight: int,
-            name: str | None,
-            out: Path,
-            as_json: bool,
-            quiet: bool,
-            prompts: Path | None,
-            **options: Any,
-        ) -> None:
-            context = click.get_current_context()
-            from soliloquy_training.evaluation.report import REPORT
-
-            check(context)
-            refuse_foreign(out, REPORT)
-            tutor = chosen_tutor(context, **{option: options.pop(option) for option in TUTOR_OPTIONS})
-            settings = EvaluationSettings(
-                tutor=tutor,
-                seed=seed,
-                in_flight=in_flight,
-                trained=datasets,
-                name=name,
-                prompts=prompts,
-                quiet=quiet or as_json,
-            )
+        def delivered(*, settings: EvaluationSettings, out: Path, as_json: bool, quiet: bool, **options: Any) -> None:
             deliver(out, evaluate(settings, **options), as_json=as_json, quiet=quiet)
 
-        return with_options((source, *_QUESTIONS, *_REPORT, *_TUTOR))(model_options(command))
+        shared = with_options((source, _OUT, AS_JSON, QUIET))(delivered)
+        evaluated = gathered("chosen", chosen_tutor)(gathered("settings", _settings)(shared))
+
+        @functools.wraps(evaluated)
+        def checked(*, out: Path, **options: Any) -> None:
+            from soliloquy_training.evaluation.report import REPORT
+
+            check(click.get_current_context())
+            refuse_foreign(out, REPORT)
+            evaluated(out=out, **options)
+
+        decorated: Callable[..., None] = model_options(checked)
+        return decorated
 
     return decorate

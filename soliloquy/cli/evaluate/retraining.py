@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-import click
-
+from soliloquy.cli.command import setting
 from soliloquy.cli.evaluate.output import Evaluated
 from soliloquy.cli.evaluate.settings import EvaluationSettings
 from soliloquy.cli.parameters import Choice
@@ -18,12 +17,11 @@ from soliloquy.v1.conversation_pb2 import Problem
 if TYPE_CHECKING:
     from soliloquy_training.adapters.activation import Canary
 
-RECIPE = click.option(
+RECIPE = setting(
+    "The recipe of the tutor; its evaluation and prompts test an adapter.",
     "--recipe",
     default=DEFAULT,
-    show_default=True,
     type=Choice(list(known_recipes())),
-    help="The recipe of the tutor; its evaluation and prompts test an adapter.",
 )
 
 

@@ -4,20 +4,99 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from soliloquy.cli.evaluate.weights import Weights, running_weights
+from soliloquy.cli.command import setting
+from soliloquy.cli.options import COUNT, RESOLVED_FOLDER, WAIT
+from soliloquy.cli.service_options import NOISE
 from soliloquy.runs.model import ModelSettings, scripted_model
+from soliloquy.runtime.extensions import check_installed
+from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.model import ModelRefused, StreamingModel, StreamListener
 from soliloquy.runtime.model.checking import require_endpoints
+from soliloquy.runtime.model.faults import ModelFailed
 from soliloquy.runtime.model.opening import ModelByRole, open_models
 from soliloquy.runtime.model.settings import Models
+from soliloquy.runtime.weights import is_encoder_decoder
+from soliloquy.v1.model_pb2 import Adapter, Completion, GenerateRequest
+
+if TYPE_CHECKING:
+    from soliloquy_services.model.backend import ModelBackend
+
+_ADAPTER = "evaluated"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Weights:
+    folder: Path
+    # The folder of an adapter on top of them.
+    adapter: Path | None
+    # Without constraining answers to their schema.
+    free: bool
+
+    def check(self) -> None:
+        from soliloquy_services.model.engines.weights import check_base, read_adapter
+
+        check_installed("serve", "torch", "transformers")
+        check_base(self.folder)
+        if is_encoder_decoder(self.folder) and (self.adapter or self.free):
+            raise Failure(f"{self.folder} is an encoder-decoder model: leave out --adapter and --free")
+        if self.adapter:
+            read_adapter(Adapter(name=_ADAPTER, path=str(self.adapter)))
+
+    def identity(self) -> dict[str, Any]:
+        return {
+            "model": self.folder.name,
+            "engine": "transformers",
+            **({"adapter": str(self.adapter)} if self.adapter else {}),
+            **({"schema": "none"} if self.free else {}),
+        }
+
+
+class WeightsModel:
+    """Answers every role with one engine."""
+
+    def __init__(self, backend: "ModelBackend", weights: Weights) -> None:
+        self._backend = backend
+        self._weights = weights
+
+    async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
+        """Never streams, so the listener receives nothing."""
+        from soliloquy_services.model.backend import final_completion
+        from soliloquy_services.model.engines.engine import EngineFailed, EngineRefused
+
+        if self._weights.adapter:
+            request.adapter = _ADAPTER
+        if self._weights.free:
+            request.schema = ""
+        try:
+            return await final_completion(self._backend.stream(request))
+        except EngineRefused as refused:
+            raise ModelRefused(str(refused)) from refused
+        except EngineFailed as failed:
+            raise ModelFailed(str(failed)) from failed
+
+
+@asynccontextmanager
+async def running_weights(weights: Weights) -> AsyncIterator[StreamingModel]:
+    if is_encoder_decoder(weights.folder):
+        from soliloquy_training.evaluation.encoder_decoder import EncoderDecoderModel
+
+        yield EncoderDecoderModel(weights.folder)
+        return
+    from soliloquy_services.model.engines.settings import EngineSettings
+    from soliloquy_services.model.in_process import running_backend
+
+    async with running_backend(EngineSettings(model=weights.folder)) as chat:
+        if weights.adapter:
+            await chat.load_adapter(Adapter(name=_ADAPTER, path=str(weights.adapter)))
+        yield WeightsModel(chat, weights)
+
 
 ROLES = ("tutor", "codegen", "composer")
-# The arguments of `chosen_tutor`.
-TUTOR_OPTIONS = ("models", "adapter", "weights", "free", "max_tokens", "model_cache", "noise", "problems", "wait")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,20 +136,25 @@ class Tutor:
             yield ModelByRole(self.models, dict.fromkeys(self.models.used, weights))
 
 
+_ADAPTER_OPTION = setting(
+    "The tutor's adapter: its name at the endpoint, or a folder with --weights.", metavar="NAME|DIR"
+)
+_WEIGHTS = setting("Evaluate these weights in this process instead of a --model.", type=RESOLVED_FOLDER)
+
+
 def chosen_tutor(
-    context: click.Context,
     models: Models,
-    *,
-    adapter: str | None,
-    weights: Path | None,
-    free: bool,
-    max_tokens: int | None,
     model_cache: Path | None,
-    noise: str,
     problems: str,
-    wait: bool,
+    weights: Path | None = _WEIGHTS,
+    adapter: str | None = _ADAPTER_OPTION,
+    free: bool = setting("Do not constrain the answers of --weights to their schema."),
+    max_tokens: int | None = setting("Maximum tokens of an answer, if lower than in the settings.", type=COUNT),
+    noise: str = NOISE,
+    wait: bool = WAIT,
 ) -> Tutor:
     """Returns the tutor of these options; raises UsageError if they contradict each other."""
+    context = click.get_current_context()
     if any(member.best_of > 1 for members in models.roles.values() for member in members):
         raise click.UsageError("--model-settings: an evaluation is of single answers: remove best_of")
     if max_tokens:
@@ -84,14 +168,8 @@ def chosen_tutor(
         return Tutor(models=models, cache=None, noise="none", weights=found, problems=problems)
     if free:
         raise click.UsageError("--free requires --weights: for an endpoint, set `schema` in its settings")
-    return Tutor(
-        models=_with_adapter(models, adapter),
-        cache=model_cache,
-        noise=noise,
-        weights=None,
-        problems=problems,
-        wait=wait,
-    )
+    models = _with_adapter(models, adapter)
+    return Tutor(models=models, cache=model_cache, noise=noise, weights=None, problems=problems, wait=wait)
 
 
 def at_most(models: Models, max_tokens: int) -> Models:

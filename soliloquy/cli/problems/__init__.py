@@ -1,19 +1,17 @@
-"""`soliloquy problems`."""
-
 import click
 
 from soliloquy.cli.lazy import LazyGroup
 from soliloquy.recipes.packages import known_recipes, part
 
 _MODULES = {
-    "list": "soliloquy.cli.problems.listing",
-    "show": "soliloquy.cli.problems.show",
-    "sample": "soliloquy.cli.problems.sample",
+    "list": "soliloquy.cli.problems.banks",
+    "show": "soliloquy.cli.problems.banks",
+    "sample": "soliloquy.cli.problems.banks",
     "check": "soliloquy.cli.problems.check",
     "verify": "soliloquy.cli.problems.verify",
     "import": "soliloquy.cli.problems.importing",
-    "dedupe": "soliloquy.cli.problems.dedupe",
-    "split": "soliloquy.cli.problems.split",
+    "dedupe": "soliloquy.cli.problems.sifting",
+    "split": "soliloquy.cli.problems.sifting",
 }
 for _recipe in known_recipes():
     _MODULES |= getattr(part(_recipe, "commands"), "PROBLEMS", {})

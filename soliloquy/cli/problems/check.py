@@ -1,5 +1,3 @@
-"""`soliloquy problems check`."""
-
 import json
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -27,9 +25,7 @@ _FORESEEN = 2_000
 
 @click.command(cls=Command)
 @click.argument("source", metavar="BANK|FILE|FOLDER")
-@AS_JSON
-@click.pass_context
-def check(context: click.Context, /, *, source: str, as_json: bool) -> None:
+def check(*, as_json: bool = AS_JSON, source: str) -> int:
     """Check the families of a bank or folder, or the problems of a file.
 
     A family is a TOML file, in a folder named for its topic. Checks its laws, units, numbers, mistakes and texts with
@@ -62,8 +58,7 @@ def check(context: click.Context, /, *, source: str, as_json: bool) -> None:
             echo(f"{source}: no faults{unread}")
         for name, use in uses.items():
             echo(f"{name}: {use}")
-    if found:
-        context.exit(FAULTY)
+    return FAULTY if found else 0
 
 
 def _uses(path: Path) -> Iterator[tuple[str, Use]]:

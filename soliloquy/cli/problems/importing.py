@@ -1,5 +1,3 @@
-"""`soliloquy problems import`."""
-
 import json
 import re
 from dataclasses import asdict
@@ -7,9 +5,8 @@ from pathlib import Path
 
 import click
 
-from soliloquy.cli.command import Command
-from soliloquy.cli.errors import writing_to
-from soliloquy.cli.options import AS_JSON, PROBLEM_FILE_OUT
+from soliloquy.cli.command import Command, setting
+from soliloquy.cli.options import ANY_PATH, AS_JSON, PROBLEM_FILE_OUT, writing_to
 from soliloquy.cli.parameters import Choice
 from soliloquy.cli.terminal import echo
 from soliloquy.problems.files.importing import NothingUsable, import_problems
@@ -22,33 +19,23 @@ _NEXT_COLUMN = re.compile(rf",(?=\s*(?:{'|'.join(NAMES)})\s*=)")
 
 
 @click.command("import", cls=Command)
-@click.argument("source", metavar="FILE|FOLDER", type=click.Path(path_type=Path))
-@click.option(
-    "--as",
-    "format_name",
-    type=Choice(format_names()),
-    help="The format of the source.  [default: csv, jsonl or parquet by its suffix, or datasets]",
-)
-@PROBLEM_FILE_OUT
-@click.option(
-    "--columns", multiple=True, metavar="OURS=THEIRS,..", help=f"Map our columns to theirs; ours: {', '.join(NAMES)}."
-)
-@click.option("--strict", is_flag=True, help="Fail if any row cannot be used.")
-@click.option("--keep-repeats", is_flag=True, help="Keep further rows of the same problem, for `problems split`.")
-@AS_JSON
-@click.pass_context
+@click.argument("source", metavar="FILE|FOLDER", type=ANY_PATH)
 def import_(
-    context: click.Context,
-    /,
     *,
+    format_name: str | None = setting(
+        "The format of the source.  [default: csv, jsonl or parquet by its suffix, or datasets]",
+        "--as",
+        type=Choice(format_names()),
+    ),
+    out: Path = PROBLEM_FILE_OUT,
+    columns: tuple[str, ...] = setting(
+        f"Map our columns to theirs; ours: {', '.join(NAMES)}.", metavar="OURS=THEIRS,.."
+    ),
+    strict: bool = setting("Fail if any row cannot be used."),
+    keep_repeats: bool = setting("Keep further rows of the same problem, for `problems split`."),
+    as_json: bool = AS_JSON,
     source: Path,
-    format_name: str | None,
-    out: Path,
-    columns: tuple[str, ...],
-    strict: bool,
-    keep_repeats: bool,
-    as_json: bool,
-) -> None:
+) -> int:
     """Convert problems into a problem file.
 
     Rows that cannot be used, or that repeat an earlier question or id, are left out and reported with line, field and
@@ -72,7 +59,7 @@ def import_(
         worded = f", answers kept as text: {counts.text_answers}" if counts.text_answers else ""
         rows = f"rows refused: {counts.refused}, {repeats}: {counts.repeated}{unread}{worded}"
         echo(f"{counts.written} problems in {out}; {rows}")
-    context.exit(_SOME_REFUSED if counts.refused or not counts.written else 0)
+    return _SOME_REFUSED if counts.refused or not counts.written else 0
 
 
 def _column_map(given: tuple[str, ...]) -> dict[str, str]:

@@ -1,5 +1,3 @@
-"""`soliloquy problems verify`."""
-
 import asyncio
 import json
 from collections import Counter
@@ -8,22 +6,17 @@ from pathlib import Path
 
 import click
 
-from soliloquy.cli.attended import attended_results
+from soliloquy.cli.attended import AttendedModels, attended_models
 from soliloquy.cli.command import Command
-from soliloquy.cli.errors import writing_to
-from soliloquy.cli.model_options import model_options
-from soliloquy.cli.options import AS_JSON, PROBLEM_FILE_OUT, WAIT
+from soliloquy.cli.options import ANY_PATH, AS_JSON, PROBLEM_FILE_OUT, writing_to
 from soliloquy.cli.terminal import echo
 from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.problems.files.problem_row import programs_row
 from soliloquy.problems.sifting.problem_lines import ProblemLine, problem_lines
 from soliloquy.problems.solving.independent_programs import PROGRAM, PROGRAMS, dispute, run_programs, weigh
-from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.files import atomic_file
-from soliloquy.runtime.model.checking import require_endpoints
-from soliloquy.runtime.model.opening import open_models
-from soliloquy.runtime.model.settings import Models
+from soliloquy.runtime.model import Model
 from soliloquy.truth.ledger import doubt_about, is_worked_out
 from soliloquy.v1.conversation_pb2 import Evidence, Problem
 
@@ -32,12 +25,9 @@ _IN_FLIGHT = 8
 
 
 @click.command(cls=Command)
-@click.argument("source", metavar="FILE", type=click.Path(path_type=Path))
-@PROBLEM_FILE_OUT
-@AS_JSON
-@model_options
-@WAIT
-def verify(*, source: Path, out: Path, as_json: bool, models: Models, model_cache: Path | None, wait: bool) -> None:
+@click.argument("source", metavar="FILE", type=ANY_PATH)
+@attended_models
+def verify(*, out: Path = PROBLEM_FILE_OUT, as_json: bool = AS_JSON, source: Path, asked: AttendedModels) -> None:
     """Check the answers of a file by programs that a model writes from the questions alone.
 
     Each problem has three programs, which run in the sandbox. An answer that most of them come to is verified. An
@@ -45,11 +35,11 @@ def verify(*, source: Path, out: Path, as_json: bool, models: Models, model_cach
     out: then it is written as disputed, and no verdict in its conversations counts as verified. An answer that nothing
     supports is reported with the part of its solution that cannot be read.
     """
-    if any(endpoint.engine == "scripted" for endpoint in models.asked("codegen", PROGRAM)):
+    if any(endpoint.engine == "scripted" for endpoint in asked.models.asked("codegen", PROGRAM)):
         raise Failure("problems verify requires --model openai or ray: the scripted model solves few")
     with writing_to(out):
         problems = {one.question: one for one in read_problems(source) if one.HasField("answer")}
-        found = asyncio.run(_checks([*problems.values()], models, model_cache, source, wait=wait, quiet=as_json))
+        found = asyncio.run(_checks([*problems.values()], asked, source, quiet=as_json))
         counts = Counter(checked=len(found))
         with atomic_file(out) as file:
             for line in problem_lines(source):
@@ -84,22 +74,18 @@ def _marked(line: ProblemLine, programs: Evidence | None) -> bytes:
 
 
 async def _checks(
-    problems: Sequence[Problem], models: Models, cache: Path | None, source: Path, *, wait: bool, quiet: bool
+    problems: Sequence[Problem], asked: AttendedModels, source: Path, *, quiet: bool
 ) -> dict[str, Evidence | None]:
     """Returns what the programs came to, by question."""
     from soliloquy_services.executor.policy import SandboxSettings
     from soliloquy_services.executor.pool import SandboxPool
 
-    await require_endpoints(models, cache)
-    room = asyncio.Semaphore(_IN_FLIGHT)
-    async with (
-        open_models(models, lambda: scripted_model(ModelSettings(problems=[str(source)])), cache) as model,
-        SandboxPool(SandboxSettings()) as pool,
-    ):
+    async with SandboxPool(SandboxSettings()) as pool:
 
-        async def checked(problem: Problem) -> tuple[str, Evidence | None]:
-            async with room:
-                return problem.question, weigh(await run_programs(problem, model, pool.execute))
+        async def checked(problem: Problem, model: Model) -> tuple[str, Evidence | None]:
+            return problem.question, weigh(await run_programs(problem, model, pool.execute))
 
-        work = [checked(problem) for problem in problems]
-        return dict(await attended_results(work, model, unit="problems", wait=wait, quiet=quiet))
+        found = asked.ask_about_each(
+            problems, checked, "problems", in_flight=_IN_FLIGHT, quiet=quiet, problems=[str(source)]
+        )
+        return dict(await found)

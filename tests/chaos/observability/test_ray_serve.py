@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from deploy.dashboards.board import boards
-from soliloquy.cli.prometheus import prometheus
+from soliloquy.cli.observe import prometheus
 from tests.chaos.kafka.installation import free_ports
 from tests.e2e.runs import SOLILOQUY, command, run
 from tests.kafka import processes

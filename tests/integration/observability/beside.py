@@ -11,8 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from benchmarks.random_weights import make_adapter, make_base
-from soliloquy.cli.metrics_option import serving_metrics
-from soliloquy.cli.training_view import following
+from soliloquy.cli.launching import following
+from soliloquy.cli.observing import serving_metrics
 from soliloquy.v1.model_pb2 import Adapter
 from soliloquy_services.model.engines.engine import InvalidRequest
 from soliloquy_training.folder import Job

@@ -3,7 +3,7 @@
 import asyncio
 import time
 
-from soliloquy.cli.prometheus import prometheus
+from soliloquy.cli.observe import prometheus
 from soliloquy.runtime.health import serve_probes
 from soliloquy.runtime.metrics import TOOK
 from tests.chaos.kafka.installation import free_ports

@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 from deploy.dashboards.board import boards
-from soliloquy.cli.prometheus import prometheus
+from soliloquy.cli.observe import prometheus
 from soliloquy.client import AsyncRuns, state_of
 from soliloquy.runtime.health import serve_probes
 from tests.chaos.kafka.installation import free_ports

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
-from soliloquy.cli.prometheus import prometheus
+from soliloquy.cli.observe import prometheus
 from soliloquy.runtime.events import Event
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.opening import open_transport

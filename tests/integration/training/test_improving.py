@@ -16,7 +16,7 @@ from soliloquy.recipes.recipe import find
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.weights import ADAPTER_WEIGHTS, digest_of
 from soliloquy.v1.conversation_pb2 import Conversation
-from soliloquy_papers.mathwell.commands.rounds.folder import ImprovementFolder
+from soliloquy_papers.mathwell.commands.rounds import ImprovementFolder
 from tests.datasets import accepted_rows, rejected_rows, written
 from tests.integration.training.conftest import SETTINGS
 from tests.integration.training.rounds import Killed
@@ -72,7 +72,7 @@ def _as_another(conversation: Conversation) -> Conversation:
 
 @pytest.fixture
 def improving(base: Path, tmp_path: Path) -> Callable[..., Any]:
-    from soliloquy_papers.mathwell.commands.rounds.improvement import Improvement, WriterTraining
+    from soliloquy_papers.mathwell.commands.rounds import Improvement, WriterTraining
     from soliloquy_training.train import train
 
     def make(name: str, writer: Writer, *, start: str = "", **differing: Any) -> Improvement:

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from soliloquy.cli.metrics_option import serving_metrics
-from soliloquy.cli.training_view import following
+from soliloquy.cli.launching import following
+from soliloquy.cli.observing import serving_metrics
 from soliloquy.runtime.failure import Failure
 from tests.integration.model.serving import free_port
 from tests.integration.training.processes import adapter, command, losses, until_step

@@ -57,9 +57,7 @@ def test_a_list_of_commands_loads_none_of_them() -> None:
         "from soliloquy.cli.main import commands; commands(['-h'], standalone_mode=False)"
         "; print(*(name for name in sys.modules if name.startswith(('soliloquy.cli.', 'soliloquy.runs.'))))"
     ).splitlines()
-    assert set(loaded.split()) == {
-        f"soliloquy.cli.{name}" for name in ("command", "lazy", "main", "terminal", "usage", "visible")
-    }
+    assert set(loaded.split()) == {f"soliloquy.cli.{name}" for name in ("command", "lazy", "main", "terminal")}
 
 
 @pytest.mark.parametrize("group", [problems, evaluate, model, benchmarks], ids=lambda group: group.name)

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from soliloquy.cli.compare import compare
-from soliloquy.cli.view import show_conversation
+from soliloquy.cli.show import show_conversation
 from soliloquy.dataset.telling_apart import LEAST
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import (

@@ -16,7 +16,7 @@ from soliloquy.v1.conversation_pb2 import Conversation, Ending
 @evaluating("")
 def debugging(settings: EvaluationSettings, cases: int) -> Evaluated:
     """Evaluate a tutor by the bugs that its students find, and by what its replies tell."""
-    from soliloquy.cli.evaluate.conversations import evaluate_conversations
+    from soliloquy.cli.evaluate.settings import evaluate_conversations
 
     titles = {"found": "bugs found", "kept_quiet": "never tells the fix"}
     return evaluate_conversations(settings, "debugging", _judge, titles=titles, cases=cases, max_turns=6)

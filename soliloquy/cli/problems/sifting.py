@@ -1,53 +1,58 @@
-"""`soliloquy problems split`."""
+"""`soliloquy problems dedupe` and `split`."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
-from soliloquy.cli.command import Command
-from soliloquy.cli.errors import writing_to
-from soliloquy.cli.options import AS_JSON, COUNT, NEW_FOLDER, SEED
+from soliloquy.cli.command import Command, setting
+from soliloquy.cli.options import ANY_PATH, AS_JSON, COUNT, NEW_FOLDER, PROBLEM_FILE_OUT, SEED, writing_to
 from soliloquy.cli.parameters import Choice, real
 from soliloquy.cli.terminal import echo
+from soliloquy.problems.sifting import near_duplicates
 from soliloquy.problems.sifting import split as sifting
 from soliloquy.problems.sifting.sampling import TRAIN_SHARE
 from soliloquy.problems.sifting.split import SplitShares
 from soliloquy.runtime.files import refuse_foreign
 
+
+@click.command(cls=Command)
+@click.argument("source", metavar="FILE", type=ANY_PATH)
+def dedupe(*, out: Path = PROBLEM_FILE_OUT, as_json: bool = AS_JSON, source: Path) -> None:
+    """Remove problems whose question is nearly the same as an earlier one.
+
+    The first of them stays. Questions with different numbers are different.
+    """
+    with writing_to(out):
+        counts = near_duplicates.dedupe(source, out)
+    if as_json:
+        echo(json.dumps(asdict(counts)))
+    else:
+        echo(f"{counts.kept} of {counts.read} problems in {out}; {counts.dropped} near-duplicates left out")
+
+
 INCOMPLETE = 1
 
 
 @click.command(cls=Command)
-@click.argument("source", metavar="FILE", type=click.Path(path_type=Path))
-@click.option("--out", required=True, type=NEW_FOLDER, help="The folder for the parts.")
-@click.option(
-    "--unseen",
-    type=real(0, 1),
-    help="The share of the test whose problems do not occur in train, if problems have several rows.",
-)
-@SEED
-@click.option(
-    "--stratify", type=Choice(["difficulty", "topic"]), help="Keep the shares within each difficulty or topic."
-)
-@click.option("--sample", type=COUNT, metavar="N", help="Take N problems, spread evenly with --stratify.")
-@click.option("--by-solve-rate", is_flag=True, help="Sample mostly hard problems, spread evenly over the solve rates.")
-@AS_JSON
-@click.pass_context
+@click.argument("source", metavar="FILE", type=ANY_PATH)
 def split(
-    context: click.Context,
-    /,
     *,
+    out: Path = setting("The folder for the parts.", type=NEW_FOLDER),
+    unseen: float | None = setting(
+        "The share of the test whose problems do not occur in train, if problems have several rows.", type=real(0, 1)
+    ),
+    seed: int = SEED,
+    stratify: str | None = setting(
+        "Keep the shares within each difficulty or topic.", type=Choice(["difficulty", "topic"])
+    ),
+    sample: int | None = setting("Take N problems, spread evenly with --stratify.", type=COUNT, metavar="N"),
+    by_solve_rate: bool = setting("Sample mostly hard problems, spread evenly over the solve rates."),
+    as_json: bool = AS_JSON,
     source: Path,
-    out: Path,
-    unseen: float | None,
-    seed: int,
-    stratify: str | None,
-    sample: int | None,
-    by_solve_rate: bool,
-    as_json: bool,
-) -> None:
+) -> int:
     """Split a problem file into train and test, four rows to one.
 
     The hash of its id decides where a problem goes, so that adding problems moves no others. No problem of the test
@@ -70,4 +75,5 @@ def split(
         echo(f"soliloquy: only {taken} problems have solve rates of {bin_}", err=True)
     if sample is not None and made["sampled"] < sample:
         echo(f"soliloquy: only {made['sampled']} of {sample} problems match", err=True)
-        context.exit(INCOMPLETE)
+        return INCOMPLETE
+    return 0

@@ -1,32 +1,75 @@
-"""`soliloquy problems show`."""
+"""`soliloquy problems list`, `show` and `sample`: what the banks hold."""
 
+import json
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 from google.protobuf.json_format import MessageToDict, ParseDict
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.padding import Padding
 from rich.panel import Panel
+from rich.table import Table
 from rich.text import Text
 
-from soliloquy.cli.command import Command
-from soliloquy.cli.options import AS_JSON
-from soliloquy.cli.terminal import echo, open_console
-from soliloquy.cli.visible import json_line, visible
+from soliloquy.cli.command import Command, setting
+from soliloquy.cli.options import AS_JSON, COUNT, NEW_PROBLEM_FILE, SEED, writing_to
+from soliloquy.cli.terminal import echo, json_line, open_console, visible
 from soliloquy.problems.bank.bank import bank_names, load_bank
+from soliloquy.problems.bank.family import Family
+from soliloquy.problems.bank.sampling import sample_lines
 from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.problems.files.problem_row import kind_name, strategy_name
 from soliloquy.runtime.failure import Failure, did_you_mean
+from soliloquy.runtime.files import atomic_file
 from soliloquy.runtime.seeds import seed
 from soliloquy.truth.ledger import doubt_about
 from soliloquy.truth.number_format import format_value
 from soliloquy.v1.conversation_pb2 import Problem, Slip, Step
 
+# Columns that must not wrap, so that names can be copied.
+NO_WRAP = ("bank", "topic", "family")
+
+
+@click.command("list", cls=Command)
+@click.argument("bank", metavar="[BANK]", required=False)
+def list_(*, as_json: bool = AS_JSON, bank: str | None) -> None:
+    """List the problem banks, or the families of one bank."""
+    if bank is not None and bank not in bank_names():
+        raise Failure(f"there is no bank {bank!r}: the banks are {', '.join(bank_names())}")
+    if bank is None:
+        banks = map(load_bank, bank_names())
+        rows = [{"bank": one.name, "families": len(one.names), "topics": sorted(one.by_topic)} for one in banks]
+    else:
+        families = load_bank(bank)
+        rows = [_of_family(families.family(name)) for name in families.names]
+    if as_json:
+        echo(json.dumps(rows, ensure_ascii=False))
+        return
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name, value in rows[0].items():
+        justify: JustifyMethod = "right" if isinstance(value, int) else "left"
+        table.add_column(name, justify=justify, no_wrap=name in NO_WRAP, min_width=len(name))
+    for row in rows:
+        table.add_row(*(", ".join(value) if isinstance(value, list) else str(value) for value in row.values()))
+    open_console().print(table)
+
+
+def _of_family(family: Family) -> dict[str, Any]:
+    return {
+        "topic": family.topic,
+        "family": family.name,
+        "difficulty": family.file.difficulty,
+        "steps": [kind_name(step.outline.kind) for step in family.steps],
+        "title": family.file.title,
+    }
+
 
 @click.command(cls=Command)
 @click.argument("problem", metavar="BANK/FAMILY[#NUMBER]|FILE:LINE")
-@AS_JSON
-def show(*, problem: str, as_json: bool) -> None:
+def show(*, as_json: bool = AS_JSON, problem: str) -> None:
     """Show a problem with its steps, answer and mistakes."""
     found = _bank_problem(problem) if problem.partition("/")[0] in bank_names() else _file_problem(problem)
     if as_json:
@@ -93,3 +136,42 @@ def _mistake(slip: Slip, *, numeric: bool) -> str:
     kind = f"wrong {strategy_name(slip.strategy)}".rstrip()
     because = f'   "{slip.because}"' if slip.because else ""
     return f"{kind}: {slip.working}{value}{because}"
+
+
+@click.command(cls=Command)
+@click.argument("bank", metavar="BANK")
+def sample(
+    *,
+    count: int = setting("Number of problems.", type=COUNT),
+    seed: int = SEED,
+    topics: tuple[str, ...] = setting("Only problems of this topic; may be repeated.", "--topic"),
+    out: Path | None = setting("The problem file to write.  [default: standard output]", type=NEW_PROBLEM_FILE),
+    bank: str,
+) -> None:
+    """Draw problems from a bank into a problem file.
+
+    The problems are spread evenly over the topics and their families, and none is drawn twice. The same options draw
+    the same problems.
+    """
+    if bank not in bank_names():
+        raise Failure(f"there is no bank {bank!r}: the banks are {', '.join(bank_names())}")
+    source = load_bank(bank)
+    for topic in topics:
+        if topic not in source.by_topic:
+            raise Failure(f"{bank} has no topic {topic!r}: its topics are {', '.join(sorted(source.by_topic))}")
+    drawn = _counted(sample_lines(source, seed, count, topics), bank, count)
+    if out is None:
+        sys.stdout.buffer.writelines(drawn)
+        return
+    with writing_to(out), atomic_file(out) as file:
+        file.writelines(drawn)
+    echo(f"{count} problems in {out}")
+
+
+def _counted(batches: Iterator[bytes], bank: str, count: int) -> Iterator[bytes]:
+    found = 0
+    for batch in batches:
+        found += batch.count(b"\n")
+        yield batch
+    if found < count:
+        raise Failure(f"{bank} has only {found} of {count} such problems: use a lower --count or more topics")
