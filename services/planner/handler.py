@@ -24,7 +24,9 @@ async def enrich(event: EnrichmentNeeded, model: Model, enrichments: Enrichments
     conversation = event.conversation
     problem, run = conversation.problem, conversation.run
     programs = weigh(problem.enrichment.programs)
-    if run.programs and problem.plan == PLAN_SOURCE_PROSE and problem.HasField("answer"):
+    # A solution that only says its answer has no steps to read; programs that agree with it give them.
+    is_told = programs is None or not is_bare(problem)
+    if run.programs and is_told and problem.plan == PLAN_SOURCE_PROSE and problem.HasField("answer"):
         is_asked = await _read(problem, model, enrichments)
         ledger = Ledger(make_ledger(problem, programs))
         if is_asked and not ledger.has_settled_answer and not ledger.is_disputed:

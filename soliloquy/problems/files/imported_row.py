@@ -10,7 +10,7 @@ from pydantic_core import to_json
 from soliloquy.problems.files.annotated_solution import parse_annotated
 from soliloquy.problems.files.problem_from_row import ANSWER_STEP, BadField, check_row, mentions, problem_id
 from soliloquy.problems.files.problem_row import ProblemRow
-from soliloquy.problems.files.reading.rows import LONGEST_LINE, flaw_of, listed_names
+from soliloquy.problems.files.reading.rows import LONGEST_LINE, flaw_of, missing_column
 from soliloquy.problems.files.source_format import SourceFormat
 from soliloquy.problems.files.stated_results import stated_answer, stated_number
 from soliloquy.problems.files.step_questions import ANSWER_ASK
@@ -92,7 +92,8 @@ def import_row(cells: Mapping[str, Any], source: SourceFormat) -> ImportedRow:
         # The first of several topics.
         fields["topic"] = str(topic[0] if isinstance(topic, list) else topic)
     answer, worded = _answer(given.get("answer"), given.get("unit"))
-    match source.solution:
+    is_told = source.solution != "prose" or given.get("solution") not in (None, "")
+    match source.solution if is_told else "answer":
         case "annotated" if isinstance(given["solution"], str):
             fields["solution"], steps, stated = parse_annotated(given["solution"])
             if steps:
@@ -104,8 +105,9 @@ def import_row(cells: Mapping[str, Any], source: SourceFormat) -> ImportedRow:
             if returned := _returned(answer, given["solution"], fields["steps"]):
                 fields["answer"] = returned
         case "answer":
-            fields["solution"] = f"The answer is {given['answer']}."
-            fields["steps"] = [_answer_step(answer)]
+            if not isinstance(given["answer"], dict):
+                fields["solution"] = f"The answer is {given['answer']}."
+            fields.setdefault("steps", [_answer_step(answer)])
         case "raw":
             fields |= parse_raw(str(given["solution"]))
     if answer is not None:
@@ -131,13 +133,10 @@ def _returned(answer: dict[str, Any] | None, code: str, steps: list[dict[str, An
 
 def _mapped_cells(cells: Mapping[str, Any], source: SourceFormat) -> dict[str, Any]:
     """Returns the cells by field name, for the fields that the source has a column for."""
-    for need in dict.fromkeys([*source.needs, *source.named]):
-        column = source.columns[need]
-        if column not in cells:
-            raise BadField(
-                need, f"no column {column!r}; there are: {listed_names(cells)}; --columns says which is which"
-            )
-        if need in source.needs and (cells[column] is None or cells[column] == ""):
+    for need, columns in source.needed.items():
+        if missing := missing_column([columns], cells):
+            raise BadField(need, missing)
+        if need in source.needs and all(cells.get(column) in (None, "") for column in columns):
             raise BadField(need, "is empty")
     return {
         # Rejects nan and inf in a field that takes part in calculations, and keeps them as text in any other.

@@ -119,6 +119,7 @@ class ProgramsRow(_Row):
 
 class ProblemRow(_Row):
     question: Text
+    # Says the answer in a row that has no solution; programs then give the steps.
     solution: Text
     # The solution once more, in numbered steps that explain it, and these steps without their calculations.
     detailed_solution: str = Field(default="", max_length=LONGEST_TEXT)
@@ -135,6 +136,15 @@ class ProblemRow(_Row):
     plan: Literal["stated", "prose", "program", "model"] = "stated"
     # Further columns of an imported problem; no conversation depends on them.
     extra: dict[str, JsonValue] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _answered(cls, row: object) -> object:
+        if not isinstance(row, dict) or row.get("solution") or row.get("answer") is None:
+            return row
+        answer = row["answer"]
+        said = f"{answer.get('value')} {answer.get('unit', '')}".strip() if isinstance(answer, dict) else answer
+        return {**row, "solution": f"The answer is {said}."}
 
 
 def kind_name(kind: StepKind) -> str:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from soliloquy.problems.files.reading.csv_rows import csv_rows
 from soliloquy.problems.files.reading.json_rows import json_rows
-from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow, UnreadableSource
+from soliloquy.problems.files.reading.rows import Alternatives, RefusedRow, SourceRow, UnreadableSource
 from soliloquy.recipes.packages import folder, has_part, known_recipes
 
 FORMATS = Path(__file__).with_name("formats")
@@ -46,13 +46,22 @@ class SourceFormat(BaseModel):
         """Returns the format with columns named by a user, which must exist."""
         return self.model_copy(update={"columns": {**self.columns, **named}, "named": tuple(named)})
 
+    @property
+    def needed(self) -> Mapping[str, Alternatives]:
+        """Maps the fields that a row needs to the columns of which one must be there."""
+        found: dict[str, list[str]] = {need: [self.columns[need]] for need in (*self.needs, *self.named)}
+        if self.solution == "prose" and "solution" in self.needs and "solution" not in self.named:
+            # An answer will do: programs then give the steps.
+            found["solution"] += [self.columns[name] for name in ("answer",) if name in self.columns]
+        return found
+
     def rows(self, source: Path) -> Iterator[SourceRow | RefusedRow]:
         """Raises UnreadableSource; a file of a folder that cannot be read is a refused row."""
         if source.is_dir() and self.reader == "by suffix" and not is_saved_by_datasets(source):
             yield from self._rows_of_files(source)
             return
         reader = self._reader_of(source)
-        needed = [self.columns[need] for need in dict.fromkeys([*self.needs, *self.named])]
+        needed = list(self.needed.values())
         if reader in ("parquet", "datasets"):
             # Imported here: loading Arrow takes longer than reading most files.
             from soliloquy.problems.files.reading import arrow_rows

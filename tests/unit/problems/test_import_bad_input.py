@@ -101,7 +101,9 @@ def test_a_source_without_rows_is_one_line(tmp_path: Path, container: str, compl
 
 @pytest.mark.parametrize("container", ["csv", "parquet", "datasets"])
 def test_a_column_that_is_missing_is_named_with_those_that_are_there(tmp_path: Path, container: str) -> None:
-    with pytest.raises(UnreadableSource, match="no column 'solution'; there are: 'question', 'reason'"):
+    with pytest.raises(
+        UnreadableSource, match="no column 'solution' and no column 'answer'; there are: 'question', 'reason'"
+    ):
         imported_from(container, tmp_path, [{"question": "Why?", "reason": "So."}])
 
 

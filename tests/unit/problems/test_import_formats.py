@@ -64,6 +64,14 @@ def test_a_column_map_finds_columns_of_another_name(tmp_path: Path) -> None:
         imported(source, "csv", columns={"question": "Frage", "solution": "Loesung", "answer": "Note"})
 
 
+def test_rows_with_answers_alone_are_problems(tmp_path: Path) -> None:
+    rows = [{"question": "How much is 2 + 3?", "answer": "5"}, {"question": "What is its capital?", "answer": "Lima"}]
+    for source in (as_csv(tmp_path / "a.csv", rows), jsonl(tmp_path / "a.jsonl", *rows)):
+        first, second = imported(source, None).rows
+        assert first["answer"] == {"value": 5.0}
+        assert (second["solution"], second["extra"]["answer"]) == ("The answer is Lima.", "Lima")
+
+
 def test_columns_may_have_commas_in_their_names(tmp_path: Path) -> None:
     rows = [{"Frage, kurz": "Was ist 2 + 3?", "Weg, lang": "2 + 3 = 5", "Thema": "plus"}]
     source, out = as_csv(tmp_path / "a.csv", rows), tmp_path / "b.jsonl"

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from soliloquy.problems.files.problem_file import problem_faults, read_problems
 from soliloquy.problems.files.problem_row import problem_line
 from soliloquy.problems.files.reading.rows import UnreadableSource
+from soliloquy.problems.solving.worked_steps import is_bare
 from soliloquy.problems.sources import problem_source
 from soliloquy.runtime.failure import Failure
 from soliloquy.truth.units import unit as known_unit
@@ -139,6 +140,14 @@ def test_an_answer_that_the_prose_leaves_out_becomes_the_last_step(tmp_path: Pat
     problem = read_one(tmp_path, solution="Think hard.", answer={"value": 40, "unit": "N"})
     assert problem.steps[-1].result == problem.answer
     assert (problem.answer.value, problem.answer.unit) == (40, "N")
+
+
+@pytest.mark.parametrize("answer", ["430 minutes", {"value": 430, "unit": "minutes"}])
+def test_an_answer_may_stand_without_a_solution(tmp_path: Path, answer: object) -> None:
+    row = {"question": "A train leaves at 8:20 and arrives at 15:30. How long does it take?", "answer": answer}
+    [problem] = read_problems(file_of(tmp_path, row))
+    assert (problem.answer.value, problem.answer.unit) == (430, "minutes")
+    assert is_bare(problem)
 
 
 def test_an_answer_that_counts_whole_things_is_no_rounded_result(tmp_path: Path) -> None:

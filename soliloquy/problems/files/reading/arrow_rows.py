@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow, UnreadableSource, require_columns
+from soliloquy.problems.files.reading.rows import Alternatives, RefusedRow, SourceRow, UnreadableSource, require_columns
 from soliloquy.runtime.arrow_stream import opened_stream
 from soliloquy.runtime.files import read_json, require_regular
 from soliloquy.runtime.parquet import READ_AT_ONCE, bounded_batches
@@ -15,37 +15,37 @@ from soliloquy.runtime.parquet import READ_AT_ONCE, bounded_batches
 ROWS_AT_ONCE = 256
 
 
-def parquet_rows(path: Path, columns: Iterable[str]) -> Iterator[SourceRow | RefusedRow]:
+def parquet_rows(path: Path, needed: Iterable[Alternatives]) -> Iterator[SourceRow | RefusedRow]:
     try:
         require_regular(path)
         with pq.ParquetFile(path, pre_buffer=False, buffer_size=READ_AT_ONCE) as file:
-            require_columns(path, columns, file.schema_arrow.names)
+            require_columns(path, needed, file.schema_arrow.names)
             yield from _rows(path.name, bounded_batches(path, file, ROWS_AT_ONCE))
     except (pa.ArrowException, OSError) as error:
         raise UnreadableSource(f"{path}: not readable as Parquet: {_one_line(error)}") from error
 
 
-def datasets_rows(folder: Path, columns: Iterable[str]) -> Iterator[SourceRow | RefusedRow]:
+def datasets_rows(folder: Path, needed: Iterable[Alternatives]) -> Iterator[SourceRow | RefusedRow]:
     """Yields the rows of one split, or of all splits of a dictionary, each row with its split as a cell."""
     if (folder / "state.json").is_file():
-        yield from _split_rows(folder, "", columns)
+        yield from _split_rows(folder, "", needed)
     elif (folder / "dataset_dict.json").is_file():
         for split in _described(folder / "dataset_dict.json", "splits"):
-            yield from _split_rows(folder / Path(str(split)).name, str(split), columns)
+            yield from _split_rows(folder / Path(str(split)).name, str(split), needed)
     else:
         raise UnreadableSource(
             f"{folder}: not saved by `datasets`: it has neither a state.json nor a dataset_dict.json"
         )
 
 
-def _split_rows(folder: Path, split: str, columns: Iterable[str]) -> Iterator[SourceRow | RefusedRow]:
+def _split_rows(folder: Path, split: str, needed: Iterable[Alternatives]) -> Iterator[SourceRow | RefusedRow]:
     for data in _described(folder / "state.json", "_data_files"):
         # The name only: a path could point outside the folder.
         path = folder / Path(str(data.get("filename") if isinstance(data, dict) else data)).name
         label = f"{split}/{path.name}" if split else path.name
         try:
             with opened_stream(path) as stream:
-                require_columns(path, columns, stream.schema.names)
+                require_columns(path, needed, stream.schema.names)
                 for row in _rows(label, stream):
                     if split and isinstance(row, SourceRow):
                         yield SourceRow(place=row.place, cells={"split": split, **row.cells})

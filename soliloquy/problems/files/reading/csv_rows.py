@@ -8,6 +8,7 @@ from pathlib import Path
 
 from soliloquy.problems.files.reading.rows import (
     LONGEST_LINE,
+    Alternatives,
     RefusedRow,
     SourceRow,
     TextLine,
@@ -28,7 +29,7 @@ _REASONS = {
 _Record = tuple[int, list[str], str]
 
 
-def csv_rows(path: Path, columns: Iterable[str]) -> Iterator[SourceRow | RefusedRow]:
+def csv_rows(path: Path, needed: Iterable[Alternatives]) -> Iterator[SourceRow | RefusedRow]:
     """Yields the rows of a file; its first record names the columns and determines the delimiter."""
     rest = lines(path)
     first, delimiter = _begin(rest)
@@ -39,7 +40,7 @@ def csv_rows(path: Path, columns: Iterable[str]) -> Iterator[SourceRow | Refused
     if flaw:
         raise UnreadableSource(f"{path}:{number}: the names of the columns: {flaw}")
     names = [name.strip() for name in header]
-    require_columns(path, columns, filter(None, names))
+    require_columns(path, needed, filter(None, names))
     if names.count("") > 1:
         # Spreadsheets write empty columns behind a table.
         names = [name or f"column {at}" for at, name in enumerate(names, start=1)]

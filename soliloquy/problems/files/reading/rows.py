@@ -1,6 +1,6 @@
 """The common types of all readers: rows, rejected rows, and unreadable sources."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
@@ -39,12 +39,22 @@ def listed_names(names: Iterable[object]) -> str:
     return (", ".join(known[:MOST_NAMES]) or "none") + more
 
 
-def require_columns(place: object, columns: Iterable[str], names: Iterable[str]) -> None:
-    there = list(names)
-    for column in columns:
-        if column not in there:
-            found = f"no column {column!r}; there are: {listed_names(there)}"
-            raise UnreadableSource(f"{place}: {found}; --columns says which is which")
+# Columns of which one must be there.
+Alternatives = Sequence[str]
+
+
+def require_columns(place: object, needed: Iterable[Alternatives], names: Iterable[str]) -> None:
+    if missing := missing_column(needed, list(names)):
+        raise UnreadableSource(f"{place}: {missing}")
+
+
+def missing_column(needed: Iterable[Alternatives], there: Collection[str]) -> str:
+    """Returns what is to be said of a column that is missing; empty if none is."""
+    for columns in needed:
+        if not any(column in there for column in columns):
+            missing = " and no column ".join(map(repr, columns))
+            return f"no column {missing}; there are: {listed_names(there)}; --columns says which is which"
+    return ""
 
 
 # A row with a dialogue has about ten thousand characters.
