@@ -75,9 +75,10 @@ def test_a_letter_that_is_not_there_is_named(given_up: Path) -> None:
 
 UNREAD = """
     SELECT offset, payload FROM event JOIN position USING (topic, partition)
-    WHERE topic IN ('student.replied', 'reply.needed', 'code.written', 'tutor.replied', 'calculation.needed')
+    WHERE topic IN ('student.replied', 'reply.needed', 'code.written', 'tutor.replied', 'calculation.needed',
+                    'conversation.finished')
       AND offset > watermark AND offset NOT IN (SELECT offset FROM ahead)
-    ORDER BY offset LIMIT 1
+    ORDER BY offset DESC LIMIT 1
 """
 
 

@@ -100,7 +100,7 @@ def test_what_differs_in_every_conversation_gives_a_dataset_away(tmp_path: Path)
     folders = [str(dataset(tmp_path / name, made)) for name, made in (("plain", plain), ("shouted", shouted))]
     ran = CliRunner().invoke(compare, [*folders, "--json"], catch_exceptions=False)
     told = json.loads(ran.output)["told_apart"]
-    assert told["accuracy"] > 0.95
+    assert told["accuracy"] > 0.9
     assert told["features"][0]["name"] == "tutor: exclamation marks in 100 words"
 
 
