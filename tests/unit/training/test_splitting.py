@@ -16,7 +16,7 @@ def words(chat: Sequence[TrainingMessage]) -> int:
 
 def long_chat() -> Sequence[TrainingMessage]:
     chats = [chat for conversation in conversations(20) for chat in samples(conversation, "dialogue")]
-    return max(chats, key=words)
+    return max(chats, key=lambda chat: (chat[-1].turn, words(chat)))
 
 
 CHAT = long_chat()
