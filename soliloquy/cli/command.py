@@ -33,8 +33,10 @@ class Setting:
 
     def option(self, parameter: str, kind: object) -> click.Option:
         flags = [flag for flag in self._flags if flag.startswith("-")] or [f"--{parameter.replace('_', '-')}"]
-        how: dict[str, Any] = {"is_flag": kind is bool, "multiple": str(kind).startswith("tuple["), **self._how}
-        optional = how["is_flag"] or how["multiple"] or str(kind).endswith("None")
+        how: dict[str, Any] = {"multiple": str(kind).startswith("tuple["), **self._how}
+        if kind is bool:
+            how.setdefault("is_flag", True)
+        optional = "is_flag" in how or how["multiple"] or str(kind).endswith("None")
         how.setdefault("required", not optional and "default" not in how)
         return click.Option([*flags, parameter], **self._variable(flags[0]), **how)
 
