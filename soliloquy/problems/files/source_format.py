@@ -50,9 +50,10 @@ class SourceFormat(BaseModel):
     def needed(self) -> Mapping[str, Alternatives]:
         """Maps the fields that a row needs to the columns of which one must be there."""
         found: dict[str, list[str]] = {need: [self.columns[need]] for need in (*self.needs, *self.named)}
-        if self.solution == "prose" and "solution" in self.needs and "solution" not in self.named:
+        is_prose = self.solution == "prose" and "solution" in self.needs
+        if is_prose and "answer" in self.columns and "solution" not in self.named:
             # An answer will do: programs then give the steps.
-            found["solution"] += [self.columns[name] for name in ("answer",) if name in self.columns]
+            found["solution"].append(self.columns["answer"])
         return found
 
     def rows(self, source: Path) -> Iterator[SourceRow | RefusedRow]:
