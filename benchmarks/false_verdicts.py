@@ -107,20 +107,18 @@ def _as_json(counts: Counts) -> dict[str, Any]:
 
 
 def _table(found: Mapping[str, Mapping[str, Counts]]) -> Table:
-    made = table(
-        *("recipe", "problems", "begun", "accepted", "verdicts", "false", "false results", "right sent back", "tokens"),
-        *("without noise: accepted", "false or sent back", "faults drawn"),
-    )
+    made = table("recipe", "begun", "accepted", "false", "results", "sent back", "tokens", "undisturbed", "faults")
+    made.caption = "false: verdicts and results told; sent back: right answers; faults: what the noise has changed"
     for recipe, forms in found.items():
         for form, one in forms.items():
             accepted = one.accepted / one.begun
-            found_false = (one.false_verdicts, one.false_results, one.sent_back)
             made.add_row(
-                *(recipe, form, f"{one.begun:,}", _marked(accepted, ".0%", is_met=accepted >= _ACCEPTED)),
-                *(f"{one.verdicts:,}", *(_marked(len(each), "", is_met=not each) for each in found_false)),
+                *(f"{recipe}\n{form}", f"{one.begun:,}", _marked(accepted, ".0%", is_met=accepted >= _ACCEPTED)),
+                f"{_marked(len(one.false_verdicts), '', is_met=not one.false_verdicts)} of {one.verdicts:,}",
+                *(_marked(len(each), "", is_met=not each) for each in (one.false_results, one.sent_back)),
                 _marked(one.token_ratio, ".2f", is_met=0 < one.token_ratio <= _TOKENS),
-                *(f"{one.undisturbed_accepted / one.begun:.0%}", f"{one.undisturbed_faults:,}"),
-                ", ".join(f"{count} {fault}" for fault, count in sorted(one.faults.items())),
+                f"{one.undisturbed_accepted / one.begun:.0%}, {one.undisturbed_faults} false",
+                f"{one.faults.total():,}",
             )
     return made
 

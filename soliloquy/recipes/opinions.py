@@ -1,6 +1,7 @@
 """Weighs the programs of a turn: a settled value overrules them, and where nothing is settled a majority decides.
 
-No majority decides against a value that the solution states: one of both is wrong, and nobody knows which.
+No majority decides against a value that the solution states, or may state in a unit that is in no table: one of both
+is wrong, and nobody knows which.
 """
 
 from copy import deepcopy
@@ -48,11 +49,12 @@ def weighed(conversation: Conversation, rules: Rules) -> Conversation:
         return conversation
     decided = _majority(_verdicts(calculation))
     claims, ledger = conversation.turns[-1].student.claims, ledger_of(conversation.problem)
+    known = [entry for claim in claims if (entry := ledger.entry(claim.quantity))]
     stated = fits_stated(claims, ledger)
-    if decided is None or stated is (not decided):
+    may_be_stated = stated is None and bool(known)
+    if decided is None or stated is (not decided) or (may_be_stated and not decided):
         return _overruled(conversation, "")
     agreeing = [one for one in (calculation.attempts[-1], *calculation.opinions) if verdict(one.execution) is decided]
-    known = [entry for claim in claims if (entry := ledger.entry(claim.quantity))]
     # The value of the solution is told if any program of the majority comes to it.
     best = next((one for one in agreeing if any(_comes_to(one, entry) for entry in known)), agreeing[0])
     return conversation if best == calculation.attempts[-1] else _led_by(conversation, best)

@@ -128,6 +128,14 @@ async def test_no_majority_decides_against_a_value_that_the_solution_states(valu
     assert (turn.calculation.overruled, turn.calculation.settled_output) == (True, "")
 
 
+async def test_no_majority_calls_a_number_wrong_that_the_solution_states_in_a_unit_of_no_table() -> None:
+    made = claiming(180000, correct=False, settled=False)
+    made.problem.steps[-1].result.unit = "% per annum"
+    event = await composed(made)
+    turn = (await composed(await another_program(event, correct=False))).conversation.turns[-1]
+    assert (turn.calculation.overruled, turn.calculation.settled_output) == (True, "")
+
+
 async def test_the_program_that_comes_to_what_the_solution_states_leads_its_majority() -> None:
     made = await another_program(await composed(claiming(90000, correct=False, settled=False)), correct=False)
     first, last = made.turns[-1].calculation.opinions[0].execution, made.turns[-1].calculation.attempts[-1].execution
