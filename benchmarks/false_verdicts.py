@@ -107,17 +107,18 @@ def _as_json(counts: Counts) -> dict[str, Any]:
 
 
 def _table(found: Mapping[str, Mapping[str, Counts]]) -> Table:
-    made = table("recipe", "begun", "accepted", "false", "results", "sent back", "tokens", "undisturbed", "faults")
-    made.caption = "false: verdicts and results told; sent back: right answers; faults: what the noise has changed"
+    made = table("recipe", "accepted", "false", "told", "sent\nback", "tokens", "no noise", "faults")
+    made.caption = "false: verdicts; told: false results; sent back: right answers; faults: changes by the noise"
     for recipe, forms in found.items():
         for form, one in forms.items():
             accepted = one.accepted / one.begun
             made.add_row(
-                *(f"{recipe}\n{form}", f"{one.begun:,}", _marked(accepted, ".0%", is_met=accepted >= _ACCEPTED)),
-                f"{_marked(len(one.false_verdicts), '', is_met=not one.false_verdicts)} of {one.verdicts:,}",
+                f"{recipe}\n{form}",
+                f"{_marked(accepted, '.0%', is_met=accepted >= _ACCEPTED)}\nof {one.begun:,}",
+                f"{_marked(len(one.false_verdicts), '', is_met=not one.false_verdicts)}\nof {one.verdicts:,}",
                 *(_marked(len(each), "", is_met=not each) for each in (one.false_results, one.sent_back)),
                 _marked(one.token_ratio, ".2f", is_met=0 < one.token_ratio <= _TOKENS),
-                f"{one.undisturbed_accepted / one.begun:.0%}, {one.undisturbed_faults} false",
+                f"{one.undisturbed_accepted / one.begun:.0%}\n{one.undisturbed_faults} false",
                 f"{one.faults.total():,}",
             )
     return made
