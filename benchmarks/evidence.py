@@ -16,7 +16,7 @@ from soliloquy.dataset.exports.importing import dialogue_of
 from soliloquy.dataset.reading import Dataset
 from soliloquy.recipes.learner.evidence import POINTS, SAYS, strength
 from soliloquy.recipes.learner.knowledge import Stance, after
-from soliloquy.recipes.mathdial.belief import belief_after, believed, reasons_given
+from soliloquy.recipes.mathdial.belief import belief_told, believed, reasons_given
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, ConversationLabels
 from soliloquy.recipes.scaffold import learner as scaffold_learner
 from soliloquy.recipes.scaffold.memory import current_question
@@ -71,7 +71,7 @@ def _in_mathdial(conversation: Conversation) -> Iterator[bool]:
         conversation.turns.add(tutor=TutorReply(text=why))
     del conversation.turns[1]
     wanted = ConversationLabels.FromString(conversation.labels).reasons_wanted
-    yield belief_after(reasons_given(conversation), wanted) == Belief.BELIEF_GIVEN_UP
+    yield belief_told([], reasons_given(conversation), wanted) == Belief.BELIEF_GIVEN_UP
 
 
 def _in_scaffold(conversation: Conversation) -> Iterator[bool]:

@@ -73,7 +73,7 @@ def drawn(problem: Problem, step: Step, shares: Shares, rng: Random) -> Stance:
 def after(stance: Stance, reply: TutorReply, step: Step) -> Stance:
     """Returns the stance once the tutor's reply has been heard."""
     if not stance.mistaken:
-        return stance
+        return Stance(knowledge=stance.knowledge)
     if stance.misconception is None:
         return Stance(knowledge=Knowledge.KNOWLEDGE_CORRECTED)
     held = deepcopy(stance.misconception)

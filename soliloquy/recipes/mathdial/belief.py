@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from soliloquy.recipes.learner.evidence import strength
 from soliloquy.recipes.mathdial.confusion import confusion_of, lines
-from soliloquy.recipes.mathdial.labels_pb2 import Belief
+from soliloquy.recipes.mathdial.labels_pb2 import Belief, StudentLabels
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.texts.phrases import is_much_like
 from soliloquy.truth.calculations import calculations_of
-from soliloquy.v1.conversation_pb2 import Conversation, Misconception, Problem, Slip, Step
+from soliloquy.v1.conversation_pb2 import Conversation, Misconception, Problem, Slip, Step, Turn
 
 _SAME = 0.005
 
@@ -74,7 +74,10 @@ def reasons_given(conversation: Conversation) -> int:
     return given
 
 
-def belief_after(reasons: int, wanted: int) -> Belief:
+def belief_told(before: Sequence[Turn], reasons: int, wanted: int) -> Belief:
+    """Returns what a student is told to believe once it has heard so many reasons: what it has given up stays so."""
+    if any(StudentLabels.FromString(turn.student.labels).belief == Belief.BELIEF_GIVEN_UP for turn in before):
+        return Belief.BELIEF_GIVEN_UP
     if reasons >= wanted:
         return Belief.BELIEF_GIVEN_UP
     return Belief.BELIEF_DOUBTED if reasons >= wanted - POLICY["belief"]["doubting_before"] else Belief.BELIEF_HELD

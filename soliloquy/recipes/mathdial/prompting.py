@@ -8,7 +8,7 @@ from soliloquy.recipes import claims, tutors
 from soliloquy.recipes.codegen import has_run, output, program_prompts
 from soliloquy.recipes.codes import word_of
 from soliloquy.recipes.mathdial.answers import Category
-from soliloquy.recipes.mathdial.belief import believed
+from soliloquy.recipes.mathdial.belief import belief_told, believed
 from soliloquy.recipes.mathdial.confusion import confusion_of, numbered
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, Confusion, ConversationLabels, StudentLabels
 from soliloquy.recipes.mathdial.moves import TABLES, intent_name, move_name
@@ -26,20 +26,8 @@ TEMPLATES = Templates(
         "solving": {"question"},
         "describing": {"question", "solution", "wrong", "categories"},
         "student": {
-            *(
-                "question",
-                "claims",
-                "name",
-                "pronoun",
-                "profile",
-                "manner",
-                "wrong",
-                "because",
-                "conversation",
-                "belief",
-                "first",
-            ),
-            "instruction",
+            *("question", "claims", "name", "pronoun", "profile", "manner"),
+            *("wrong", "because", "conversation", "instruction"),
         },
         **claims.SLOTS,
         "deciding": _TUTORING,
@@ -84,8 +72,10 @@ def describing(problem: Problem, confusion: Confusion, changed: Mapping[str, str
 def student(conversation: Conversation, before: Sequence[Turn], belief: Belief) -> Prompt:
     """Returns the prompt for the student's message that follows these turns."""
     texts = _texts(conversation)
-    kind, first = word_of(Belief, belief), len(before) == 1
-    labels = ConversationLabels.FromString(conversation.labels)
+    stance, labels = (
+        "first" if len(before) == 1 else word_of(Belief, belief),
+        ConversationLabels.FromString(conversation.labels),
+    )
     return texts.prompt(
         "student",
         question=conversation.problem.question,
@@ -97,9 +87,8 @@ def student(conversation: Conversation, before: Sequence[Turn], belief: Belief) 
         wrong=_wrong(conversation),
         because=_because(conversation),
         conversation=transcript(before),
-        belief=kind,
-        first="y" if first else "n",
-        instruction=texts.table("beliefs")["first" if first else kind],
+        stance=stance,
+        instruction=texts.table("beliefs")[stance],
     )
 
 
@@ -137,7 +126,8 @@ def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
     for turn, prompts in tutor_prompts(conversation):
         if turn.HasField("student") and not conversation.person:
             before = conversation.turns[: turn.number - 1]
-            belief = StudentLabels.FromString(turn.student.labels).belief
+            wanted = ConversationLabels.FromString(conversation.labels).reasons_wanted
+            belief = belief_told(before, StudentLabels.FromString(turn.student.labels).reasons, wanted)
             given.append((turn.number, student(conversation, before, belief)))
         given += readings(TEMPLATES, conversation, turn)
         given += [(turn.number, prompt) for prompt in prompts]

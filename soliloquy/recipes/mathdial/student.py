@@ -1,12 +1,14 @@
 """The student: a name, a profile, and a wrong solution that it believes until enough speaks against it.
 
-Its belief is counted from what the tutor's words say about the line that is wrong, and not left to the model.
+Reasons are counted from what the tutor's words say about the line that is wrong. A student that sees its mistake before
+so many of them has given it up: nobody has to repeat what was taken apart.
 """
 
 from soliloquy.recipes.answers import StudentMessage
 from soliloquy.recipes.claims import record_claims, stated_with
 from soliloquy.recipes.mathdial import prompting
-from soliloquy.recipes.mathdial.belief import belief_after, reasons_given
+from soliloquy.recipes.mathdial.belief import belief_told, reasons_given
+from soliloquy.recipes.mathdial.claims import gives_right
 from soliloquy.recipes.mathdial.confusion import confusion_of
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, ConversationLabels, StudentLabels
 from soliloquy.recipes.mathdial.policy import POLICY
@@ -15,14 +17,14 @@ from soliloquy.recipes.tutors import draw_tutor
 from soliloquy.runtime.ask import Ask
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.seeds import draw
-from soliloquy.v1.conversation_pb2 import Ending, Intent, StudentReply
+from soliloquy.v1.conversation_pb2 import Ending, Intent
 from soliloquy.v1.events_pb2 import ConversationStarted, StudentReplied, TutorReplied
 
 _MEANT = {Belief.BELIEF_HELD: Intent.INTENT_WRONG, Belief.BELIEF_GIVEN_UP: Intent.INTENT_RIGHT}
 
 
 async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
-    """Asks for the student's next message; its belief follows from the count of reasons, not from the model.
+    """Asks for the student's next message. It believes what the count of reasons says, or what it comes to by itself.
 
     The tutor speaks first: a conversation starts with a turn in which the student has said nothing.
     """
@@ -30,13 +32,17 @@ async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
     if not conversation.turns:
         return begin(event)
     reasons = reasons_given(conversation)
-    belief = belief_after(reasons, ConversationLabels.FromString(conversation.labels).reasons_wanted)
+    wanted = ConversationLabels.FromString(conversation.labels).reasons_wanted
+    belief = belief_told(conversation.turns, reasons, wanted)
     prompt = prompting.student(conversation, conversation.turns, belief)
     spoken = await ask(prompt, StudentMessage, stated_with(conversation.problem))
-    labels = StudentLabels(belief=belief, reasons=reasons).SerializeToString()
-    said = StudentReply(intent=_MEANT.get(belief), labels=labels)
-    record_claims(said, spoken, conversation.problem)
-    conversation.turns.add(number=len(conversation.turns) + 1, student=said)
+    is_first = len(conversation.turns) == 1
+    turn = conversation.turns.add(number=len(conversation.turns) + 1)
+    record_claims(turn.student, spoken, conversation.problem)
+    if not is_first and gives_right(turn, conversation.problem):
+        belief = Belief.BELIEF_GIVEN_UP
+    turn.student.labels = StudentLabels(belief=belief, reasons=reasons).SerializeToString()
+    turn.student.intent = _MEANT.get(belief, Intent.INTENT_UNSPECIFIED)
     return emit(StudentReplied(conversation=conversation))
 
 

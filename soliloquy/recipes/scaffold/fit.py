@@ -1,5 +1,6 @@
 """Checks whether a student's message shows the drawn state, and sends it back if it does not."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from soliloquy.recipes import settled
@@ -12,11 +13,13 @@ from soliloquy.recipes.scaffold.expected_answers import (
     revealed,
 )
 from soliloquy.recipes.scaffold.labels_pb2 import LearnerState, SubQuestion
+from soliloquy.recipes.scaffold.learner import is_later, stance_of
 from soliloquy.recipes.scaffold.memory import STATE, current_question, misfits, plan_of, sub_question
 from soliloquy.recipes.scaffold.plan_rules import is_worked_through
 from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.recipes.scaffold.states import (
     ANSWERING,
+    COMPREHENSION,
     CORRECT,
     END,
     INCORRECT,
@@ -32,7 +35,7 @@ from soliloquy.runtime.events import Outcome, emit
 from soliloquy.truth.judge import fits_stated
 from soliloquy.truth.ledger import ledger_of
 from soliloquy.truth.quantities import calculations_in, quantities_in
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, Judge, RejectedTry, Turn
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Judge, Knowledge, RejectedTry, Turn
 from soliloquy.v1.events_pb2 import StudentRejected
 
 TRIES_AGAIN: int = POLICY["mending"]["tries"]["student"]
@@ -116,27 +119,43 @@ def misfit(because: str, judge: Judge) -> RejectedTry:
     return RejectedTry(role="student", rule=STATE, because=because, judge=judge, certain=certain)
 
 
+def may_differ(conversation: Conversation, turn: Turn) -> bool:
+    """Whether a message may show another state than the drawn one: the last try may, and an insight."""
+    return is_last_try(turn) or _has_been_answered(conversation, turn)
+
+
 def is_last_try(turn: Turn) -> bool:
     return len(misfits(turn)) >= TRIES_AGAIN
 
 
-def follows(conversation: Conversation, turn: Turn, shown: LearnerState | None = None) -> bool:
-    """Gives the student's last try the state that it shows, in place of the drawn one; False if it shows none.
+def _has_been_answered(conversation: Conversation, turn: Turn) -> bool:
+    """Whether the tutor has spoken about the mistake that a message is to make once more."""
+    return _is_mistaken(turn) and is_later(conversation.turns[: turn.number - 1], turn)
 
-    The tutor answers what was said; the tries before it tell which state was drawn.
+
+def _is_mistaken(turn: Turn) -> bool:
+    return drawn_state(turn) == INCORRECT and stance_of(turn.student).misconception is not None
+
+
+def follows(conversation: Conversation, turn: Turn, shown: LearnerState | None = None) -> bool:
+    """Gives a message that may differ the state that it shows, in place of the drawn one; False if it shows none.
+
+    The tutor answers what was said; the tries before it tell which state was drawn. Who sees a mistake by the tutor's
+    words says so at any try: nobody has to repeat what was taken apart.
     """
-    drawn = drawn_state(turn)
-    if not is_last_try(turn):
+    drawn, stance = drawn_state(turn), stance_of(turn.student)
+    if not may_differ(conversation, turn):
         return False
     if shown == END:
         shown = CORRECT
     if shown is None and drawn in (CORRECT, INCORRECT) and check_answer(conversation, turn).right is not None:
         shown = INCORRECT if drawn == CORRECT else CORRECT
-    if shown is None or NAMES[shown] not in POLICY["states"]["shares"]:
+    has_insight = _is_mistaken(turn) and shown in (CORRECT, COMPREHENSION)
+    if shown is None or NAMES[shown] not in POLICY["states"]["shares"] or not (is_last_try(turn) or has_insight):
         return False
-    mark(turn, shown)
+    mark(turn, shown, replace(stance, knowledge=Knowledge.KNOWLEDGE_CORRECTED) if has_insight else None)
     if needs_program(conversation, turn) or find_misfit(conversation, turn):
-        mark(turn, drawn)
+        mark(turn, drawn, stance)
         return False
     return True
 

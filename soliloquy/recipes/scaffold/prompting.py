@@ -5,7 +5,6 @@ from pathlib import Path
 
 from soliloquy.recipes import claims, tutors
 from soliloquy.recipes.codegen import has_run, output, program_prompts
-from soliloquy.recipes.codes import word_of
 from soliloquy.recipes.reader import readings
 from soliloquy.recipes.scaffold import plan_prompting
 from soliloquy.recipes.scaffold.learner import is_later, stance_of
@@ -21,10 +20,11 @@ from soliloquy.recipes.scaffold.states import (
     found_state,
     is_understanding_tested,
     states,
+    told_state,
 )
 from soliloquy.recipes.templates import Templates, Texts, fill, one_line, transcript
 from soliloquy.runtime.ask import Prompt
-from soliloquy.v1.conversation_pb2 import Conversation, Judge, Knowledge, StudentReply, Turn
+from soliloquy.v1.conversation_pb2 import Conversation, Judge, StudentReply, Turn
 
 _DIALOGUE = Path(__file__).with_name("dialogue.txt")
 _ASKED = {"question", "number", "steps", "sub_question"}
@@ -33,10 +33,10 @@ TEMPLATES = Templates(
     Path(__file__).with_name("prompts"),
     SLOTS
     | {
-        "student": _ASKED
-        | {"claims", "expected", "conversation", "shown", "knowledge", "place", "instruction", "examples", "rejected"},
+        "student": _ASKED | {"claims", "expected", "conversation", "instruction", "examples", "rejected"},
         **claims.SLOTS,
         "believing": {"because", "working"},
+        "answered": set[str](),
         "student_again": {"tried"},
         "describing": _TUTORING | {"solution"},
         "use_python": {"tutor", "description", "failure"},
@@ -55,7 +55,7 @@ TEMPLATES = Templates(
 
 def student(conversation: Conversation, turn: Turn) -> Prompt:
     """Asks the student for its message in a turn; with the latest exchange alone once it has tried."""
-    state, texts = NAMES[drawn_state(turn)], _texts(conversation)
+    state, texts = NAMES[told_state(turn)], _texts(conversation)
     shown = texts.table("states")[state]
     tried = "".join(f"{one_line(one.text)} (sent back: {one_line(one.because)})" for one in misfits(turn)[-1:])
     held = stance_of(turn.student).misconception
@@ -68,8 +68,6 @@ def student(conversation: Conversation, turn: Turn) -> Prompt:
         conversation=transcript(before),
         shown=state,
         working=held.working if held else "",
-        knowledge=word_of(Knowledge, stance_of(turn.student).knowledge),
-        place="later" if is_later(conversation.turns[: turn.number - 1], turn) else "first",
         instruction=_instruction(texts, conversation, turn),
         examples=shown["said"].strip(),
         rejected=texts.fill("student_again", tried=tried) if tried else "",
@@ -77,10 +75,12 @@ def student(conversation: Conversation, turn: Turn) -> Prompt:
 
 
 def _instruction(texts: Texts, conversation: Conversation, turn: Turn) -> str:
-    told, held = states(conversation)[NAMES[drawn_state(turn)]]["student"], stance_of(turn.student).misconception
-    if drawn_state(turn) != INCORRECT or held is None:
+    told, held = states(conversation)[NAMES[told_state(turn)]]["student"], stance_of(turn.student).misconception
+    if told_state(turn) != INCORRECT or held is None:
         return told
-    return f"{told}\n{texts.fill('believing', because=held.because or held.working, working=held.working)}"
+    is_answered = is_later(conversation.turns[: turn.number - 1], turn)
+    belief = texts.fill("believing", because=held.because or held.working, working=held.working)
+    return "\n".join([belief, texts.fill("answered")] if is_answered else [told, belief])
 
 
 def describing(conversation: Conversation, turn: Turn) -> Prompt:

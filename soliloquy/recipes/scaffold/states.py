@@ -9,7 +9,7 @@ from soliloquy.recipes.learner.knowledge import EVIDENCE, Stance
 from soliloquy.recipes.prompt_checks import ANY, Kind
 from soliloquy.recipes.scaffold.labels_pb2 import LearnerState, StudentLabels, TurnLabels, TutorLabels
 from soliloquy.recipes.templates import Templates
-from soliloquy.v1.conversation_pb2 import Conversation, Intent, Turn
+from soliloquy.v1.conversation_pb2 import Conversation, Intent, Knowledge, Turn
 
 START, END = LearnerState.LEARNER_STATE_START, LearnerState.LEARNER_STATE_END
 CORRECT, INCORRECT = LearnerState.LEARNER_STATE_CORRECT, LearnerState.LEARNER_STATE_INCORRECT
@@ -57,6 +57,13 @@ def states(conversation: Conversation) -> Mapping[str, Mapping[str, str]]:
 def drawn_state(turn: Turn) -> LearnerState:
     """Returns the state that a turn's message must show."""
     return StudentLabels.FromString(turn.student.labels).learner_state
+
+
+def told_state(turn: Turn) -> LearnerState:
+    """Returns the state that the student was told to show, which it may have left by giving a mistake up."""
+    labels = StudentLabels.FromString(turn.student.labels)
+    has_given_up = labels.knowledge == Knowledge.KNOWLEDGE_CORRECTED and labels.HasField("misconception")
+    return INCORRECT if has_given_up else labels.learner_state
 
 
 def mark(turn: Turn, state: LearnerState, stance: Stance | None = None) -> None:

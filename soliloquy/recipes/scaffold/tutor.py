@@ -3,7 +3,7 @@
 from soliloquy.recipes.outcomes import calculate
 from soliloquy.recipes.scaffold import prompting
 from soliloquy.recipes.scaffold.answers import CalculationRequest
-from soliloquy.recipes.scaffold.fit import find_misfit, follows, is_last_try, is_settled, needs_calculation, send_back
+from soliloquy.recipes.scaffold.fit import find_misfit, follows, is_settled, may_differ, needs_calculation, send_back
 from soliloquy.runtime.ask import Ask
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.v1.events_pb2 import ReplyNeeded, StudentReplied
@@ -15,7 +15,7 @@ async def check(event: StudentReplied, ask: Ask) -> Outcome:
     turn = conversation.turns[-1]
     rejected = find_misfit(conversation, turn)
     if needs_calculation(conversation, turn):
-        if rejected and is_settled(conversation, turn) and not is_last_try(turn):
+        if rejected and is_settled(conversation, turn) and not may_differ(conversation, turn):
             return send_back(conversation, rejected)
         described = await ask(prompting.describing(conversation, turn), CalculationRequest)
         return calculate(conversation, described.description)

@@ -96,6 +96,9 @@ def student(conversation: Conversation, before: Sequence[Turn], said: StudentRep
     step, tries = _place(conversation, before)
     is_asked_why = bool(before) and is_asked_for_reason(before[-1])
     kind = "reason" if is_asked_why and said.intent == Intent.INTENT_RIGHT else INTENTS[said.intent]
+    if labels.HasField("misconception"):
+        # The message may have given its mistake up since.
+        kind, labels.knowledge = INTENTS[Intent.INTENT_WRONG], Knowledge.KNOWLEDGE_MISTAKEN
     return texts.prompt(
         "student",
         question=conversation.problem.question,
@@ -119,11 +122,16 @@ def _instruction(texts: Texts, kind: str, labels: StudentLabels, before: Sequenc
     if kind == "right" or not labels.HasField("misconception"):
         return str(told[STRATEGIES.get(labels.strategy) or _STANCES.get(labels.knowledge, "known")])
     held = labels.misconception
-    is_told_before = StudentLabels.FromString(before[-1].student.labels).misconception.working == held.working
     value = with_unit(format_rounded(held.value, 4), held.unit) if held.value else "this"
     because = held.because or held.working
     belief = texts.fill("believing", because=because, working=held.working, value=value)
-    return f"{told['still' if is_told_before else 'mistaken']}\n{belief}"
+    return f"{told['still' if is_told_before(labels, before) else 'mistaken']}\n{belief}"
+
+
+def is_told_before(labels: StudentLabels, before: Sequence[Turn]) -> bool:
+    """Whether the message before was about the same misconception, so that the tutor has answered it."""
+    last = StudentLabels.FromString(before[-1].student.labels) if before else StudentLabels()
+    return labels.HasField("misconception") and last.misconception.working == labels.misconception.working
 
 
 def _place(conversation: Conversation, before: Sequence[Turn]) -> tuple[int, int]:

@@ -6,6 +6,7 @@ from soliloquy.recipes.answers import StudentMessage
 from soliloquy.recipes.claims import record_claims, stated_with
 from soliloquy.recipes.learner.knowledge import Shares, Stance, after, drawn
 from soliloquy.recipes.rewinding import rewinding_parts
+from soliloquy.recipes.settled import claimed_answer
 from soliloquy.recipes.soliloquy import prompting
 from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels
 from soliloquy.recipes.soliloquy.progress import progress_by_turn
@@ -27,15 +28,24 @@ async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
         conversation.persona = conversation.persona or drawn_persona(conversation)
         draw_tutor(conversation, prompting.TEMPLATES.of(conversation.run.prompts))
     stance = stance_in(conversation)
-    labels = StudentLabels(
-        strategy=stance.strategy, knowledge=stance.knowledge, misconception=stance.misconception
-    ).SerializeToString()
-    student = StudentReply(intent=_intent(conversation, stance), labels=labels)
+    labels = StudentLabels(strategy=stance.strategy, knowledge=stance.knowledge, misconception=stance.misconception)
+    student = StudentReply(intent=_intent(conversation, stance), labels=labels.SerializeToString())
     prompt = prompting.student(conversation, conversation.turns, student)
     spoken = await ask(prompt, StudentMessage, stated_with(conversation.problem))
     record_claims(student, spoken, conversation.problem)
     conversation.turns.add(number=len(conversation.turns) + 1, student=student)
+    if prompting.is_told_before(labels, conversation.turns[:-1]) and _is_right(conversation):
+        # The tutor's words have sufficed: nobody has to repeat a mistake that was taken apart.
+        labels.knowledge = Knowledge.KNOWLEDGE_CORRECTED
+        conversation.turns[-1].student.labels = labels.SerializeToString()
+        conversation.turns[-1].student.intent = Intent.INTENT_RIGHT
     return emit(StudentReplied(conversation=conversation))
+
+
+def _is_right(conversation: Conversation) -> bool:
+    step = progress_by_turn(conversation)[len(conversation.turns) - 1].step
+    answer = claimed_answer(conversation.turns[-1], conversation.problem, step)
+    return answer is not None and answer.right is True
 
 
 def drawn_persona(conversation: Conversation) -> str:

@@ -18,7 +18,7 @@ from soliloquy.v1.conversation_pb2 import Quantity
 
 
 def reply(scene: Scene, rng: Random) -> str:
-    kind, problem = "first" if scene.slot("first") == "y" else scene.slot("belief"), scene.problem
+    kind, problem = scene.slot("stance"), scene.problem
     found, again = wrong_solution(problem), work_through(problem)
     slots = {
         "name": result_name(found.step, problem),

@@ -11,7 +11,7 @@ import pytest
 from soliloquy.problems.files.problem_from_row import problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.recipes.agreement import agrees, letter_of
-from soliloquy.recipes.mathdial.belief import belief_after, reasons_given
+from soliloquy.recipes.mathdial.belief import belief_told, reasons_given
 from soliloquy.recipes.mathdial.claims import claimed_value, equations, gives_right
 from soliloquy.recipes.mathdial.confusion import confusion_of, lines
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, ConversationLabels, ErrorCategory, StudentLabels
@@ -112,7 +112,7 @@ def test_a_student_holds_its_belief_until_it_has_reasons_enough() -> None:
             before = Conversation(problem=one.problem, turns=one.turns[:number])
             labels, wanted = StudentLabels.FromString(turn.student.labels), whole_labels(one).reasons_wanted
             assert labels.reasons == reasons_given(before)
-            assert labels.belief == belief_after(labels.reasons, wanted)
+            assert labels.belief == belief_told([], labels.reasons, wanted)
             given_up = labels.belief == Belief.BELIEF_GIVEN_UP
             assert gives_right(turn, one.problem) is given_up
 
