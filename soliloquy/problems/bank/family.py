@@ -72,7 +72,7 @@ class Family:
             for positions in product(*drawn) if drawn is not None else ():
                 grids = [given.count for given in self.file.given.values()]
                 number = _mixed(((which, len(self.wordings)), *places, *zip(positions, grids, strict=True)))
-                if not self.derived or candidate.template.format_map(self.board(number)[1].text) == question:
+                if not self.derived or candidate.template.format_map(self._drawn_sheet(number)[1].text) == question:
                     return number
         return None
 
@@ -87,7 +87,15 @@ class Family:
         return drawn
 
     def board(self, number: int) -> tuple[QuestionWording, Worksheet]:
-        """Decodes a problem's number as a mixed-radix number, one digit per choice; returns wording and worksheet."""
+        """Returns the wording of a problem, and the worksheet with the results and mistakes of its steps."""
+        wording, board = self._drawn_sheet(number)
+        for step in self.steps:
+            if isinstance(step, WorkedStep):
+                step.work(board, pick=number)
+        return wording, board
+
+    def _drawn_sheet(self, number: int) -> tuple[QuestionWording, Worksheet]:
+        """Decodes a problem's number as a mixed-radix number, one digit per choice; the steps are not worked."""
         rest, which = divmod(number, len(self.wordings))
         board = Worksheet()
         for slot, words in self.file.things.items():
@@ -100,9 +108,6 @@ class Family:
             board.write(symbol, tidy(expression.value(board.values)), self.file.derived[symbol].unit)
         for symbol, row in self.file.constants.items():
             board.write(symbol, row.value, row.unit)
-        for step in self.steps:
-            if isinstance(step, WorkedStep):
-                step.work(board, pick=number)
         return self.wordings[which], board
 
     def problem(self, number: int) -> pb.Problem:

@@ -115,6 +115,8 @@ def misconceptions_show(family: Family, problems: Sequence[Problem]) -> Iterator
 
 def algebra_holds(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
     """A line of algebra holds for the values that its letters have, and no wrong one is equivalent to it."""
+    if not any(step.outline.kind == STEP_KIND_ALGEBRA for step in family.steps):
+        return
     for problem in problems:
         _, values = family.board(int(problem.source.rpartition("#")[2]))
         for step in problem.steps:
