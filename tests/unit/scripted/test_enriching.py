@@ -33,10 +33,10 @@ async def enriched(problem: Problem, engine: ScriptedEngine, seed: int = 0) -> t
 
 
 @pytest.mark.parametrize("name", bank_names())
-async def test_every_family_is_enriched_at_the_first_try(name: str) -> None:
+async def test_a_family_is_enriched_at_the_first_try(name: str) -> None:
     bank = load_bank(name)
     engine = ScriptedEngine()
-    for family in bank.names:
+    for family in bank.names[:: 1 + len(bank.names) // 8]:
         problem = bank.family(family).problem(77)
         detailed, outline, answers = await enriched(problem, engine)
         assert len(answers) == 1, f"{family}: {answers[0]}"
@@ -46,7 +46,7 @@ async def test_every_family_is_enriched_at_the_first_try(name: str) -> None:
 
 @pytest.mark.parametrize("problem", [CART, STONE_FALL, TROLLEY], ids=lambda problem: str(problem.id))
 async def test_a_problem_of_ones_own_is_enriched(problem: Problem) -> None:
-    for seed in range(20):
+    for seed in range(5):
         detailed, _, answers = await enriched(problem, ScriptedEngine(), seed)
         assert len(answers) == 1
         assert f"{problem.answer.value:g}"[:4] in detailed[-1]
@@ -55,7 +55,7 @@ async def test_a_problem_of_ones_own_is_enriched(problem: Problem) -> None:
 async def test_noise_is_found_and_asked_again() -> None:
     engine = ScriptedEngine(noise=noise_of("real"))
     outcomes = []
-    for seed in range(150):
+    for seed in range(60):
         ask = Ask(model=engine, role="planner", origin=(seed,), problem=CART)
         await planner.enrich(CART, {}, ask)
         outcomes.append(ask.calls[0])
