@@ -86,11 +86,11 @@ class KnownProblem:
         return False if self.marked and [*numbers_in(said)] else None
 
 
-def known_problems(form: str) -> list[KnownProblem]:
+def known_problems(form: str, most: int | None = None) -> list[KnownProblem]:
     """Returns the problems of `benchmarks brought` of which nothing is false, as somebody writes them in this form."""
-    found = [_known(kind, labelled, form) for kind in FORMS[form] for labelled in _labelled(kind)]
+    found = (_known(kind, labelled, form) for kind in FORMS[form] for labelled in _labelled(kind))
     # Two rows with one question could not be told apart in a prompt.
-    return list({one.problem.question: one for one in found if one}.values())
+    return list({one.problem.question: one for one in islice(filter(None, found), most)}.values())
 
 
 FORMS = {

@@ -37,10 +37,9 @@ class Source(NamedTuple):
 
 class KnownNumbers:
     def __init__(self, question: str, solution: str = "") -> None:
-        text = f"{question}\n{solution}"
         self._entries: dict[tuple[float, str], tuple[Measured, Source]] = {}
-        self._constants = _constants_of(text)
-        self._units = _units_in(text)
+        self._constants = _constants_of(question, solution)
+        self._units = _units_in(question, solution)
         tokens = tokens_of(question)
         for token in (*(one for one in tokens if one.kind == "number"), *mixed_quantities(tokens)):
             self.learn(token, "question")
@@ -138,13 +137,14 @@ def _forms(token: Written, value: Measured, units: list[Unit]) -> Iterator[tuple
 
 
 @lru_cache(256)
-def _constants_of(text: str) -> dict[float, Sequence[Unit | None]]:
+def _constants_of(question: str, solution: str) -> dict[float, Sequence[Unit | None]]:
     """Returns the constants that have a role in a problem with their units; the first role of a value counts."""
     found: dict[float, Sequence[Unit | None]] = {}
-    for one, other in permutations(_units_in(text), 2):
+    for one, other in permutations(_units_in(question, solution), 2):
         if one.kind == other.kind and one.factor != other.factor and one.kind != "dimensionless":
             # How many of one unit are in another: 60 minutes in an hour, or an hour itself, 3.6 km/h in 1 m/s.
             found.setdefault(float(f"{one.factor / other.factor:.12g}"), [other.times(one, -1), other])
+    text = f"{question}\n{solution}"
     for _, values, near, own in _TABLE:
         if re.search(near, text, re.IGNORECASE | re.DOTALL):
             found = {**{float(value): [unit(own) if own else None] for value in values}, **found}
@@ -152,15 +152,14 @@ def _constants_of(text: str) -> dict[float, Sequence[Unit | None]]:
 
 
 @lru_cache(256)
-def _units_in(text: str) -> list[Unit]:
-    """Returns the units of a text, each once, and the parts of compound ones."""
+def _units_in(question: str, solution: str) -> list[Unit]:
+    """Returns the units of both texts, each once, and the parts of compound ones."""
     found: dict[str, Unit] = {}
-    numbers = (token.unit for token in tokens_of(text) if token.unit)
-    words = (unit_after(text, match.end())[0] for match in _UNIT_WORD.finditer(text))
+    numbers = (token.unit for text in (question, solution) for token in tokens_of(text) if token.unit)
+    words = (unit_after(text, match.end())[0] for text in (question, solution) for match in _UNIT_WORD.finditer(text))
     for own in (*numbers, *words):
         for one in (own, own and own.otherwise):
             if one and one.measure:
-                found.setdefault(one.measure, one)
-                parts = map(named, _NAME.findall(one.measure))
-                found |= {part.measure: part for part in parts if part.measure not in found}
+                for part in (one, *map(named, _NAME.findall(one.measure))):
+                    found.setdefault(part.measure, part)
     return [one for one in found.values() if not one.offset]

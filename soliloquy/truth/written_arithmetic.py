@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from soliloquy.truth.arithmetic_policy import WORDS
@@ -93,7 +94,8 @@ def is_restated(sign: str) -> bool:
     return _RESTATES.match(sign) is not None
 
 
-def tokens_of(text: str) -> list[Written]:
+@lru_cache(64)
+def tokens_of(text: str) -> Sequence[Written]:
     """Returns every token of a text, words included; a bracket that nothing opens ends a line: "Step 2) 3 + 4 = 7"."""
     text = without_markup(text)
     in_words = has_number_word(text)
@@ -112,12 +114,11 @@ def tokens_of(text: str) -> list[Written]:
         if token.kind != "word" or token.text.strip():
             found.append(token)
         at = token.end
-    return found
+    return tuple(found)
 
 
 def _token_at(text: str, at: int, before: Sequence[Written]) -> Written:
-    match = _TOKEN.match(text, at)
-    if match is None:
+    if (match := _TOKEN.match(text, at)) is None:
         return Written("break", text[at], at, at + 1)
     start, end = match.span()
     said = match[0]

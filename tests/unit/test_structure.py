@@ -40,8 +40,8 @@ def tree(path: Path) -> ast.Module:
 @cache
 def imports(path: Path) -> frozenset[str]:
     """Returns the full names of the modules that a file imports from this project."""
-    found = set(_imported(tree(path)))
-    return frozenset(name for name in found if name.split(".")[0] in [room.name for room in ROOMS])
+    rooms = {room.name for room in ROOMS}
+    return frozenset(name for name in _imported(tree(path)) if name.partition(".")[0] in rooms)
 
 
 def _imported(tree: ast.AST) -> Iterator[str]:
@@ -90,6 +90,7 @@ def test_a_paper_imports_no_other_paper_and_no_recipe_but_its_own() -> None:
     assert not wrong
 
 
+@cache
 def recipes() -> set[str]:
     places = (LIBRARY / "recipes", PAPERS)
     return {folder.name for place in places for folder in place.iterdir() if (folder / "prompts").is_dir()}

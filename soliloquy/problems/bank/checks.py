@@ -5,7 +5,7 @@ from itertools import product
 from pathlib import Path
 
 from soliloquy.problems.bank import number_checks, text_checks
-from soliloquy.problems.bank.family import Family, load_family
+from soliloquy.problems.bank.family import Family, load_family, mixed_radix
 from soliloquy.problems.bank.family_file import BadFamily
 from soliloquy.truth.expressions import BadExpression, Unworkable
 from soliloquy.v1.conversation_pb2 import Problem
@@ -69,8 +69,4 @@ def _extremes(family: Family) -> Iterator[int]:
     for grid in grids:
         first //= grid.count
     for positions in product(*((0, grid.count - 1) for grid in grids)):
-        number, size = 0, first
-        for grid, position in zip(grids, positions, strict=True):
-            number += size * position
-            size *= grid.count
-        yield number
+        yield first * mixed_radix(zip(positions, (grid.count for grid in grids), strict=True))

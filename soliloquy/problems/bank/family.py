@@ -71,8 +71,8 @@ class Family:
             # A hidden number shows only in what follows from it.
             for positions in product(*drawn) if drawn is not None else ():
                 grids = [given.count for given in self.file.given.values()]
-                number = _mixed(((which, len(self.wordings)), *places, *zip(positions, grids, strict=True)))
-                if not self.derived or candidate.template.format_map(self.board(number)[1].text) == question:
+                number = mixed_radix(((which, len(self.wordings)), *places, *zip(positions, grids, strict=True)))
+                if not self.derived or candidate.template.format_map(self._drawn_sheet(number)[1].text) == question:
                     return number
         return None
 
@@ -87,7 +87,14 @@ class Family:
         return drawn
 
     def board(self, number: int) -> tuple[QuestionWording, Worksheet]:
-        """Decodes a problem's number as a mixed-radix number, one digit per choice; returns wording and worksheet."""
+        """Returns the wording of a problem, and the worksheet with the results and mistakes of its steps."""
+        wording, board = self._drawn_sheet(number)
+        for step in (step for step in self.steps if isinstance(step, WorkedStep)):
+            step.work(board, pick=number)
+        return wording, board
+
+    def _drawn_sheet(self, number: int) -> tuple[QuestionWording, Worksheet]:
+        """Decodes a problem's number as a mixed-radix number, one digit per choice; the steps are not worked."""
         rest, which = divmod(number, len(self.wordings))
         board = Worksheet()
         for slot, words in self.file.things.items():
@@ -100,9 +107,6 @@ class Family:
             board.write(symbol, tidy(expression.value(board.values)), self.file.derived[symbol].unit)
         for symbol, row in self.file.constants.items():
             board.write(symbol, row.value, row.unit)
-        for step in self.steps:
-            if isinstance(step, WorkedStep):
-                step.work(board, pick=number)
         return self.wordings[which], board
 
     def problem(self, number: int) -> pb.Problem:
@@ -130,8 +134,7 @@ def load_family(path: Path) -> Family:
         derived = {symbol: parse_expression(row.expression) for symbol, row in file.derived.items()}
     except BadExpression as error:
         raise BadFamily(f"{path.name}: {error}") from error
-    complaint = next(_contradictions(file, steps), None)
-    if complaint:
+    if complaint := next(_contradictions(file, steps), None):
         raise BadFamily(f"{path.name}: {complaint}")
     choices = [*map(len, file.things.values()), *(given.count for given in file.given.values())]
     return Family(
@@ -152,7 +155,7 @@ def load_family(path: Path) -> Family:
     )
 
 
-def _mixed(places: Iterable[tuple[int, int]]) -> int:
+def mixed_radix(places: Iterable[tuple[int, int]]) -> int:
     """Returns the number with these mixed-radix digits, each with its base."""
     number, size = 0, 1
     for position, base in places:
@@ -183,8 +186,7 @@ def _contradictions(file: FamilyFile, steps: Sequence[StatedStep | WorkedStep]) 
         if set(SLOT.findall(text)) - stated - file.constants.keys():
             yield f"{text!r} has a slot that is neither a thing, a given quantity nor a constant"
     last = steps[-1]
-    twice = file.things.keys() & {*file.given, *file.derived, *file.constants, *_results(steps)}
-    if twice:
+    if twice := file.things.keys() & {*file.given, *file.derived, *file.constants, *_results(steps)}:
         yield f"{sorted(twice)} are things and quantities"
     if file.answer and (not isinstance(last, WorkedStep) or last.symbol != file.answer):
         yield f"the last step does not yield the answer {file.answer}"

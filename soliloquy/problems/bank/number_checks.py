@@ -116,10 +116,9 @@ def misconceptions_show(family: Family, problems: Sequence[Problem]) -> Iterator
 def algebra_holds(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
     """A line of algebra holds for the values that its letters have, and no wrong one is equivalent to it."""
     for problem in problems:
-        _, values = family.board(int(problem.source.rpartition("#")[2]))
-        for step in problem.steps:
-            right = law(step.formula) if step.kind == STEP_KIND_ALGEBRA else None
-            if right and right.symbols <= values.values.keys() and not right.holds(values.values, ROUNDING):
+        for step in (step for step in problem.steps if step.kind == STEP_KIND_ALGEBRA):
+            values, right = family.board(int(problem.source.rpartition("#")[2]))[1].values, law(step.formula)
+            if right and right.symbols <= values.keys() and not right.holds(values, ROUNDING):
                 yield f"{step.formula!r} does not hold: {problem.question}"
     for problem in problems[:ENOUGH]:
         for step in (step for step in problem.steps if step.kind == STEP_KIND_ALGEBRA):

@@ -93,7 +93,7 @@ def stated_answer(text: str) -> tuple[float, str] | None:
     """
     with suppress(ValueError):
         return float(text), ""
-    sign, tokens = _signed(tokens_of(text.strip().rstrip(".")))
+    sign, tokens = _signed([*tokens_of(text.strip().rstrip("."))])
     things = ""
     if len(tokens) > 1 and tokens[-1].kind == "word":
         *tokens, last = tokens

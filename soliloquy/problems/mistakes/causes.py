@@ -174,7 +174,7 @@ def _are_same_parts(right: ast.BinOp, wrong: ast.BinOp) -> bool:
 
 
 def _same(one: ast.expr, other: ast.expr) -> bool:
-    return ast.dump(one) == ast.dump(other)
+    return type(one) is type(other) and ast.dump(one) == ast.dump(other)
 
 
 def _name(node: ast.expr | str | None, names: Names) -> str:

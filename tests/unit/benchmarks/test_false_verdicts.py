@@ -1,5 +1,6 @@
 """The count of false verdicts finds each that is planted into conversations without one."""
 
+import asyncio
 from collections.abc import Sequence
 from copy import deepcopy
 
@@ -23,10 +24,24 @@ from tests.unit.scripted.growing import DESK
 _PLAYED = 12
 
 
-async def _played(rates: FaultRates = NO_FAULTS) -> tuple[Sequence[KnownProblem], list[Conversation], DrawnAnswers]:
-    problems = known_problems("gsm8k")[:_PLAYED]
+Played = tuple[Sequence[KnownProblem], list[Conversation], DrawnAnswers]
+
+
+def _play(rates: FaultRates) -> Played:
+    problems = known_problems("gsm8k", _PLAYED)
     run = Run(id="known", recipe="soliloquy", seed=3, max_turns=20, max_attempts=1)
-    return problems, *await play(run, problems, rates, DESK)
+    return problems, *asyncio.run(play(run, problems, rates, DESK))
+
+
+@pytest.fixture(scope="module")
+def faultless() -> Played:
+    return _play(NO_FAULTS)
+
+
+@pytest.fixture
+def played(faultless: Played) -> Played:
+    problems, conversations, drawn = faultless
+    return problems, deepcopy(conversations), drawn
 
 
 def _answers(conversation: Conversation, evaluation: int) -> list[Turn]:
@@ -38,9 +53,9 @@ def _answers(conversation: Conversation, evaluation: int) -> list[Turn]:
     ]
 
 
-async def test_a_run_without_faults_has_no_false_verdict() -> None:
-    problems, played, drawn = await _played()
-    for known, conversation in zip(problems, played, strict=True):
+def test_a_run_without_faults_has_no_false_verdict(played: Played) -> None:
+    problems, conversations, drawn = played
+    for known, conversation in zip(problems, conversations, strict=True):
         assert find("soliloquy").faults(conversation) == []
         assert [*untrue_verdicts(conversation, known, drawn)] == []
         assert [*untrue_results(conversation, known)] == []
@@ -48,10 +63,10 @@ async def test_a_run_without_faults_has_no_false_verdict() -> None:
 
 
 @pytest.mark.parametrize("evaluation", [EVALUATION_CORRECT, EVALUATION_INCORRECT])
-async def test_every_verdict_that_is_turned_round_is_counted(evaluation: int) -> None:
-    problems, played, drawn = await _played()
+def test_every_verdict_that_is_turned_round_is_counted(played: Played, evaluation: int) -> None:
+    problems, conversations, drawn = played
     turned = 0
-    for known, conversation in zip(problems, played, strict=True):
+    for known, conversation in zip(problems, conversations, strict=True):
         for turn in _answers(conversation, evaluation):
             planted = deepcopy(conversation)
             other = EVALUATION_INCORRECT if evaluation == EVALUATION_CORRECT else EVALUATION_CORRECT
@@ -62,9 +77,9 @@ async def test_every_verdict_that_is_turned_round_is_counted(evaluation: int) ->
     assert turned > 2
 
 
-async def test_a_result_that_only_a_wrong_program_came_to_is_counted_once_it_is_told() -> None:
-    problems, played, _ = await _played()
-    for known, conversation in zip(problems, played, strict=True):
+def test_a_result_that_only_a_wrong_program_came_to_is_counted_once_it_is_told(played: Played) -> None:
+    problems, conversations, _ = played
+    for known, conversation in zip(problems, conversations, strict=True):
         turn = _answers(conversation, EVALUATION_CORRECT)[0]
         result = next(one.value for one in turn.calculation.attempts[-1].execution.values if not one.value.boolean)
         result.real = 7777.5
@@ -74,10 +89,10 @@ async def test_a_result_that_only_a_wrong_program_came_to_is_counted_once_it_is_
         assert "7777.5" in found
 
 
-async def test_a_right_answer_that_went_back_is_counted_and_a_wrong_one_is_not() -> None:
-    problems, played, drawn = await _played()
+def test_a_right_answer_that_went_back_is_counted_and_a_wrong_one_is_not(played: Played) -> None:
+    problems, conversations, drawn = played
     counted = {INTENT_RIGHT: 0, INTENT_WRONG: 0}
-    for known, conversation in zip(problems, played, strict=True):
+    for known, conversation in zip(problems, conversations, strict=True):
         for turn in _answers(conversation, EVALUATION_CORRECT) + _answers(conversation, EVALUATION_INCORRECT):
             calls = [place for place, call in enumerate(turn.calls) if call.prompt == "soliloquy/student"]
             turn.rejected.add(role="student", rule="drawn", text=turn.student.text, because="it is wrong", calls=calls)
@@ -87,6 +102,6 @@ async def test_a_right_answer_that_went_back_is_counted_and_a_wrong_one_is_not()
     assert counted[INTENT_WRONG] == 0
 
 
-async def test_faults_are_drawn_at_the_rates_that_are_given() -> None:
-    _, _, drawn = await _played(FaultRates(programs=1, descriptions=1, contradicted=1, students=1))
+def test_faults_are_drawn_at_the_rates_that_are_given() -> None:
+    _, _, drawn = _play(FaultRates(programs=1, descriptions=1, contradicted=1, students=1))
     assert all(drawn.faults[kind] > _PLAYED for kind in ("programs", "descriptions", "verdicts", "students"))

@@ -11,7 +11,7 @@ from tests.cases import each_case
 
 
 # Two wrong sub-answers belong to a step that states a fraction without a calculation: a verifier decides of them.
-@pytest.mark.parametrize(("name", "count", "undecided"), [("first", 200, 0), ("unseen", 50, 0), ("varied", 75, 2)])
+@pytest.mark.parametrize(("name", "count", "undecided"), [("unseen", 50, 0), ("varied", 75, 2)])
 def test_right_plans_are_accepted_and_wrong_sub_answers_are_not(name: str, count: int, undecided: int) -> None:
     readings = total(judge(SETS[name]).values())
     assert readings.counts["plans"] == count

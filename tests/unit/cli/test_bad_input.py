@@ -89,7 +89,10 @@ IMPORTERS = [
 
 def never_closed(importer: Importer) -> str:
     """Adds a row with more lines than anybody would read complaints."""
-    whole, lines = importer.text(), ("xx" if importer.suffix == ".jsonl" else "x\n") * (LONGEST_LINE // 2 + 1)
+    whole, lines = (
+        importer.text(),
+        ("x" * 200 if importer.suffix == ".jsonl" else "x" * 199 + "\n") * (LONGEST_LINE // 200 + 1),
+    )
     if importer.suffix == ".csv":
         return whole + '"' + lines + '"' + ',""' * (len(importer.row) - 1) + "\n"
     return whole.removesuffix("\n]\n") + (",\n" if importer.suffix == ".json" else "") + '{"x": "' + lines
@@ -153,7 +156,9 @@ def imported(
 
 
 @pytest.mark.parametrize("how", READABLE)
-@pytest.mark.parametrize("importer", IMPORTERS, ids=ids)
+@pytest.mark.parametrize(
+    "importer", [one for one in IMPORTERS if one.form in ("mathdial", "openai", "physics")], ids=ids
+)
 def test_rows_are_read_however_their_text_was_saved(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], importer: Importer, how: str
 ) -> None:

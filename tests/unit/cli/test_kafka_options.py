@@ -58,22 +58,27 @@ def password_file(tmp_path: Path) -> Path:
     return path
 
 
-def test_without_a_kafka_there_are_no_settings() -> None:
-    assert handed() is None
-
-
 def test_a_command_that_needs_a_kafka_asks_for_it() -> None:
     result = Asked(required=True).run()
     assert result.exit_code == 2
     assert "--kafka HOST:PORT is required" in result.output
 
 
-def test_an_address_is_all_that_an_open_kafka_needs() -> None:
-    assert handed("--kafka", "k:9092") == KafkaSettings(bootstrap="k:9092")
-
-
-def test_several_brokers_are_named_with_commas_between() -> None:
-    assert handed("--kafka", "a:1,[::1]:2,c.d:3") == KafkaSettings(bootstrap="a:1,[::1]:2,c.d:3")
+@pytest.mark.parametrize(
+    ("options", "environment", "bootstrap"),
+    [
+        ([], {}, None),
+        ([], {"KAFKA_USERNAME": "alice"}, None),
+        (["--kafka", "k:9092"], {}, "k:9092"),
+        (["--kafka", "a:1,[::1]:2,c.d:3"], {}, "a:1,[::1]:2,c.d:3"),
+        (["--kafka", "k:1"], {"KAFKA": "other:1"}, "k:1"),
+    ],
+    ids=["none", "variables alone", "an address", "several brokers", "an option before a variable"],
+)
+def test_an_address_is_all_that_an_open_kafka_needs(
+    options: list[str], environment: dict[str, str], bootstrap: str | None
+) -> None:
+    assert handed(*options, **environment) == (KafkaSettings(bootstrap=bootstrap) if bootstrap else None)
 
 
 @pytest.mark.parametrize("text", ["k", "k:9092,", "k:9092;l:9092", "k:9092, l:9092", "kafka://k:9092", "k:0x1", ""])
@@ -102,10 +107,6 @@ def test_the_environment_says_how_to_log_in(password_file: Path) -> None:
     )
 
 
-def test_the_command_line_wins_over_the_environment() -> None:
-    assert handed("--kafka", "k:1", KAFKA="other:1") == KafkaSettings(bootstrap="k:1")
-
-
 def test_a_password_comes_from_the_environment_or_from_a_file(password_file: Path) -> None:
     by_environment = handed("--kafka", "k:1", **ALICE, KAFKA_PASSWORD="hunter2")
     by_file = handed("--kafka", "k:1", **ALICE, KAFKA_PASSWORD_FILE=str(password_file), KAFKA_PASSWORD="hunter2")
@@ -121,21 +122,24 @@ def test_a_password_is_neither_an_option_nor_shown() -> None:
     assert "hunter2" not in repr(settings)
 
 
+@pytest.mark.parametrize(
+    ("options", "environment", "complaint"),
+    [
+        (["--kafka-prefix", "a b"], {}, "invalid prefix 'a b'"),
+        (
+            [],
+            {"KAFKA_SECURITY": "SSL", "KAFKA_PASSWORD": "hunter2"},
+            "KAFKA_PASSWORD requires SOLILOQUY_KAFKA_SECURITY=SASL_SSL, not SSL",
+        ),
+    ],
+)
+def test_an_option_that_kafka_would_not_take_is_named(
+    options: list[str], environment: dict[str, str], complaint: str
+) -> None:
+    assert complaint in refused("--kafka", "k:1", *options, **environment)
+
+
 @each_case
 def test_variables_that_do_not_fit_together_are_named(variables: dict[str, str], complaint: str) -> None:
     environment = {f"KAFKA_{name}": value.replace("THIS FILE", __file__) for name, value in variables.items()}
     assert complaint in refused("--kafka", "k:1", **environment)
-
-
-def test_a_prefix_that_kafka_would_not_take_is_named() -> None:
-    assert "invalid prefix 'a b'" in refused("--kafka", "k:1", "--kafka-prefix", "a b")
-
-
-def test_a_password_for_a_kafka_that_takes_none_is_not_dropped_in_silence() -> None:
-    assert "KAFKA_PASSWORD requires SOLILOQUY_KAFKA_SECURITY=SASL_SSL, not SSL" in refused(
-        "--kafka", "k:1", KAFKA_SECURITY="SSL", KAFKA_PASSWORD="hunter2"
-    )
-
-
-def test_variables_without_a_kafka_name_none() -> None:
-    assert handed(KAFKA_USERNAME="alice") is None

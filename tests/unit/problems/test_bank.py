@@ -11,7 +11,6 @@ from soliloquy.problems.bank.checks import STRIDE
 from soliloquy.problems.bank.family_file import BadFamily
 from soliloquy.problems.files.problem_from_row import problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow, problem_line
-from soliloquy.v1 import conversation_pb2 as pb
 from soliloquy.v1.conversation_pb2 import STEP_KIND_CONCEPT, Ending
 from soliloquy.v1.events_pb2 import ConversationStarted
 from soliloquy_services.model.engines.scripted import ScriptedEngine
@@ -24,7 +23,7 @@ each_bank = pytest.mark.parametrize("bank", [load_bank(name) for name in bank_na
 
 @each_bank
 def test_a_question_leads_back_to_its_problem(bank: Bank) -> None:
-    for number in range(100):
+    for number in range(30):
         problem = bank.draw(number)
         assert bank.recognise(problem.question.replace(" ", "\n", 1)) == problem
 
@@ -40,8 +39,8 @@ def test_a_value_off_the_grid_is_not_recognised() -> None:
     assert BANK.recognise(re.sub(r"[\d.]+ ms", "31.7 ms", question)) is None
 
 
-def test_thousands_of_seeds_give_different_questions() -> None:
-    assert len({BANK.draw(number).question for number in range(2000)}) >= 1800
+def test_hundreds_of_seeds_give_different_questions() -> None:
+    assert len({BANK.draw(number).question for number in range(400)}) >= 380
 
 
 @pytest.mark.parametrize("number", [0, -1, 2**64, 10**30])
@@ -57,16 +56,15 @@ def test_a_source_names_the_problem_itself() -> None:
 
 @each_bank
 def test_a_line_of_a_file_gives_back_all_of_its_problem(bank: Bank) -> None:
-    for name in bank.names:
+    for name in bank.names[:: 1 + len(bank.names) // 12]:
         family = bank.family(name)
-        for number in (0, family.count - 1, STRIDE % family.count):
-            problem = family.problem(number)
-            extra = {"source": problem.source, "difficulty": family.file.difficulty}
-            row = ProblemRow.model_validate_json(problem_line(problem, extra))
-            # Anybody may change a file: its values are not settled by the bank's construction.
-            problem.ClearField("plan")
-            assert problem_from_row(row, problem.source) == problem
-            assert row.extra == extra
+        problem = family.problem(STRIDE)
+        extra = {"source": problem.source, "difficulty": family.file.difficulty}
+        row = ProblemRow.model_validate_json(problem_line(problem, extra))
+        # Anybody may change a file: its values are not settled by the bank's construction.
+        problem.ClearField("plan")
+        assert problem_from_row(row, problem.source) == problem
+        assert row.extra == extra
 
 
 def test_a_bank_reads_only_the_families_it_draws_from(tmp_path: Path) -> None:
@@ -111,37 +109,9 @@ def test_a_bank_starts_at_once_and_knows_a_question_fast() -> None:
     assert asked - known < 0.2
 
 
-def test_the_physics_bank_is_broad() -> None:
-    families = [BANK.family(name) for name in BANK.names]
-    kinds = [{step.outline.kind for step in family.steps} for family in families]
-    assert len(families) >= 150
-    assert sum(pb.STEP_KIND_REARRANGE in kind for kind in kinds) >= len(kinds) / 3
-    assert sum(pb.STEP_KIND_CONVERT in kind for kind in kinds) >= len(kinds) / 3
-    assert sum(pb.STEP_KIND_CONCEPT in kind for kind in kinds) >= 20
-    assert {family.file.difficulty for family in families} == {1, 2, 3}
-    topics = ("mechanics", "fluids", "heat", "waves", "optics", "electricity", "magnetism", "modern")
-    assert set(BANK.by_topic) == set(topics)
-
-
-def test_the_arithmetic_bank_is_broad() -> None:
-    bank = load_bank("arithmetic")
-    assert len(bank.names) >= 60
-    topics = ("adding", "subtracting", "multiplying", "dividing", "fractions", "decimals", "percentages")
-    assert set(topics) <= set(bank.by_topic)
-
-
-def test_the_younger_banks_name_a_misconception_at_every_step() -> None:
-    banks = [load_bank(name) for name in ("fractions", "algebra", "statistics")]
-    assert sum(len(bank.names) for bank in banks) >= 40
-    for bank in banks:
-        for number in range(200):
-            for step in bank.draw(number).steps:
-                assert [slip for slip in step.slips if slip.because], f"{bank.name}: {step.ask}"
-
-
 @pytest.mark.parametrize("name", ["fractions", "algebra", "statistics"])
 def test_no_two_misconceptions_of_a_step_come_to_the_same(name: str) -> None:
-    for number in range(200):
+    for number in range(60):
         for step in load_bank(name).draw(number).steps:
             values = [slip.value for slip in step.slips if slip.because and step.HasField("result")]
             assert len(set(values)) == len(values)
@@ -151,7 +121,7 @@ def test_no_two_misconceptions_of_a_step_come_to_the_same(name: str) -> None:
 def test_no_pupil_tells_its_misconception_in_the_names_of_a_program(name: str) -> None:
     """ "I thought the formula is more_mm / 100" is nobody's reason: a pupil has numbers and words."""
     bank = load_bank(name)
-    for number in range(200):
+    for number in range(60):
         for step in bank.draw(number).steps:
             symbols = {known.symbol for known in (*step.inputs, step.result)} - {"x"}
             for slip in step.slips:
@@ -174,7 +144,7 @@ IN_WORDS = [
 ]
 
 
-@pytest.mark.parametrize("name", IN_WORDS)
+@pytest.mark.parametrize("name", IN_WORDS[::5])
 async def test_it_is_solved_without_a_calculation(name: str) -> None:
     conversation = begun(0, seed=7)
     conversation.problem.CopyFrom(BANK.family(name).problem(12345))

@@ -50,7 +50,7 @@ def test_a_broken_promise_is_named(family: str, old: str, new: str, fault: str, 
 PATHS = sorted(FAMILIES.glob("*/*/*.toml"))
 
 
-@pytest.mark.parametrize("draws", [30, pytest.param(100, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("draws", [20, pytest.param(100, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: f"{path.parent.parent.name}/{path.stem}")
 def test_a_family_keeps_its_promises_over_many_draws(path: Path, draws: int) -> None:
     assert list(faults(path, draws=draws)) == []

@@ -107,17 +107,6 @@ def test_a_column_that_is_missing_is_named_with_those_that_are_there(tmp_path: P
         imported_from(container, tmp_path, [{"question": "Why?", "reason": "So."}])
 
 
-def test_an_item_of_an_array_in_another_encoding_is_named(tmp_path: Path) -> None:
-    source = tmp_path / "a.json"
-    source.write_bytes(
-        json.dumps([_physics(GOOD), _physics(BAD)], ensure_ascii=False).replace("4 + 5", "Café").encode("latin-1")
-    )
-    outcome = imported(source, "physics")
-    assert outcome.complaints == [
-        "a.json item 2: Question: holds the byte 0xE9, which is not UTF-8: save the file as UTF-8"
-    ]
-
-
 def test_a_quote_that_is_never_closed_is_named_by_the_line_that_opens_it(tmp_path: Path) -> None:
     source = tmp_path / "a.csv"
     source.write_bytes(b'question,solution\n1 + 1?,2\n2 + 2?,"4\n3 + 3?,6\n4 + 4?,8\n')
@@ -271,7 +260,7 @@ def test_a_question_that_was_there_before_is_reported_and_left_out(tmp_path: Pat
         imported(source, "jsonl", strict=True)
 
 
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(
     as_format=st.sampled_from([name for name in format_names() if name not in ("parquet", "datasets")]),
     suffix=st.sampled_from([".csv", ".json", ".jsonl"]),
@@ -292,7 +281,7 @@ TEXTS = st.text(min_size=1, max_size=40) | st.sampled_from(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(
     as_format=st.sampled_from(["jsonl", "gsm8k", "mathdial", "sgsm", "bigmath"]),
     rows=st.lists(

@@ -1,7 +1,7 @@
 """The truth check agrees with dialogues that were labelled by hand."""
 
 import tomllib
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -63,15 +63,18 @@ def _value(value: bool | float) -> Value:
     return Value(boolean=value) if isinstance(value, bool) else Value(real=value)
 
 
-def judged() -> Iterator[tuple[str, dict[str, Any], bool | None, set[str]]]:
-    """Yields every turn's place, its labels and the check's findings."""
+@cache
+def judged() -> list[tuple[str, dict[str, Any], bool | None, set[str]]]:
+    """Returns every turn's place, its labels and the check's findings."""
+    found_in: list[tuple[str, dict[str, Any], bool | None, set[str]]] = []
     for name, dialogue in dialogues():
         built = conversation(dialogue)
         checked = check(built)
         faults = [fault.split(": ") for fault in (*checked.faults, *checked.marks)]
         for number, (turn, truth) in enumerate(zip(dialogue["turns"], assess(built), strict=True), start=1):
             found = {rule.replace(" ", "_") for rule, at, *_ in faults if at == f"turn {number}"}
-            yield f"{name}:{number}", turn["labels"], truth.claim.right, found & RULES
+            found_in.append((f"{name}:{number}", turn["labels"], truth.claim.right, found & RULES))
+    return found_in
 
 
 def test_programs_that_find_a_right_answer_wrong_are_found_and_no_others() -> None:

@@ -68,7 +68,7 @@ def test_every_reader_takes_less_than_a_second_for_an_endless_text(piece: str) -
     for text in (endless, f"It is 5 {endless}m", f"a{endless}:b"):
         for read in READERS:
             # A loaded machine may hold one reading up, and a slow reader is slow twice.
-            assert min(_seconds(read, f"{text}{end}") for end in (".", "!")) < 1
+            assert any(_seconds(read, f"{text}{end}") < 1 for end in (".", "!"))
 
 
 def _seconds(read: Callable[[str], object], text: str) -> float:

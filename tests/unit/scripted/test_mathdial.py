@@ -8,30 +8,19 @@ from functools import cache
 
 import pytest
 
-from soliloquy.problems.files.problem_from_row import problem_from_row
-from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.recipes.agreement import agrees, letter_of
 from soliloquy.recipes.mathdial.belief import belief_told, reasons_given
-from soliloquy.recipes.mathdial.claims import claimed_value, equations, gives_right
-from soliloquy.recipes.mathdial.confusion import confusion_of, lines
+from soliloquy.recipes.mathdial.claims import claimed_value, gives_right
+from soliloquy.recipes.mathdial.confusion import confusion_of
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, ConversationLabels, ErrorCategory, StudentLabels
-from soliloquy.recipes.mathdial.moves import OPENING, belongs, intent_name, move_name
+from soliloquy.recipes.mathdial.moves import intent_name, move_name
 from soliloquy.recipes.mathdial.rules import checked
 from soliloquy.recipes.mathdial.worked_solutions import mistakes
 from soliloquy.recipes.recipe import find
-from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem, Quantity, Resolution, Slip, Step
-from soliloquy.v1.events_pb2 import EnrichmentNeeded
-from soliloquy.v1.runs_pb2 import Run
-from soliloquy_services.curriculum.handler import attempt_at
-from soliloquy_services.model.engines.scripted import ScriptedEngine
-from soliloquy_services.planner.handler import Enrichments, enrich
 from tests.unit.scripted.dialling import dialled
-from tests.unit.scripted.growing import finished
 
-COUNT, PROBLEMS, SEED = 60, 20, 11
-# The tutor tells this student enough.
-MONEY = 4
+COUNT, PROBLEMS, SEED = 24, 12, 11
 RECIPE = find("mathdial")
 ASKED = "What did you do with the 12 boxes first?"
 
@@ -64,46 +53,13 @@ def test_a_mistake_that_calculates_nothing_is_none_of_a_pupil(working: str, valu
     assert bool(mistakes(Problem(question="How many?", steps=[step], answer=result))) is is_one
 
 
-async def test_money_is_read_back_as_it_is_written() -> None:
-    row = ProblemRow(question="A pen costs $2. What do 4 pens cost?", solution="4 * $2 = $8")
-    problem = problem_from_row(row, "pens")
-    run = Run(id="run", recipe="mathdial", seed=MONEY, max_turns=20, max_attempts=1, enrich=True)
-    engine = ScriptedEngine()
-    (event,) = await enrich(
-        EnrichmentNeeded(conversation=attempt_at(problem, run=run, ordinal=0, attempt=0)), engine, Enrichments(1)
-    )
-    conversation = await finished(event, engine=engine)
-    assert conversation.ending == Ending.ENDING_SOLVED
-    assert "$8" in " ".join(turn.student.text for turn in conversation.turns)
-
-
 def test_nearly_all_are_kept() -> None:
     broken = [fault for one in conversations() for fault in RECIPE.faults(one)]
     assert len(broken) <= 0.05 * COUNT, broken
 
 
-def test_every_move_is_one_of_the_four_with_an_intent_of_its_own() -> None:
-    for one in conversations():
-        assert all(belongs(move_name(turn.tutor), intent_name(turn.tutor)) for turn in one.turns)
-
-
-def test_the_tutor_opens_by_asking_for_the_solution() -> None:
-    for one in conversations():
-        first = one.turns[0]
-        assert not first.HasField("student")
-        assert (move_name(first.tutor), intent_name(first.tutor)) == OPENING
-
-
 def whole_labels(conversation: Conversation) -> ConversationLabels:
     return ConversationLabels.FromString(conversation.labels)
-
-
-def test_a_student_tells_each_line_of_its_solution_the_wrong_one_too() -> None:
-    for one in conversations():
-        said = one.turns[1].student.text
-        values = {number.value for number in numbers_in_digits(said)}
-        for line in lines(confusion_of(one.problem.enrichment)):
-            assert {value for _, value in equations(line)} <= values, (line, said)
 
 
 def test_a_student_holds_its_belief_until_it_has_reasons_enough() -> None:
@@ -140,13 +96,8 @@ def test_how_it_was_resolved_goes_with_how_it_ended() -> None:
     assert any(one.resolution == Resolution.RESOLUTION_REVEALED for one in conversations())
 
 
-def test_every_profile_and_pronoun_occurs() -> None:
-    assert len({one.persona for one in conversations()}) == 6
-    assert {whole_labels(one).pronoun for one in conversations()} == {"she", "he", "they"}
-
-
 def test_a_record_holds_the_confusion_and_each_move() -> None:
-    for one in conversations()[:20]:
+    for one in conversations()[:8]:
         shown = json.loads(json.dumps(RECIPE.record(one)))
         confusion = confusion_of(one.problem.enrichment)
         names = ("solution", "answer", "description", "first_wrong_step", "samples", "agreeing")
@@ -165,7 +116,7 @@ def test_a_record_holds_the_confusion_and_each_move() -> None:
 
 
 def test_a_tutor_learns_each_of_its_answers_under_the_prompt_that_was_asked() -> None:
-    for one in conversations()[:20]:
+    for one in conversations()[:8]:
         asked = [prompt.name for _, prompt in RECIPE.prompts(one)]
         for lesson in RECIPE.lessons(one):
             assert lesson.prompt.name in asked

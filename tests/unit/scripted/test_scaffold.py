@@ -11,7 +11,6 @@ import pytest
 from soliloquy.recipes.learner.evidence import strength
 from soliloquy.recipes.packages import folder
 from soliloquy.recipes.recipe import find
-from soliloquy.recipes.scaffold.expected_answers import gives_expected
 from soliloquy.recipes.scaffold.fit import TRIES_AGAIN
 from soliloquy.recipes.scaffold.labels_pb2 import LearnerState, SubQuestion
 from soliloquy.recipes.scaffold.learner import asked_step, stance_of
@@ -31,15 +30,13 @@ from soliloquy.recipes.scaffold.states import (
     solving,
 )
 from soliloquy.recipes.verdicts import verdict
-from soliloquy.texts.phrases import says
-from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.v1.conversation_pb2 import EVALUATION_INCORRECT, Conversation, Ending, Judge, Resolution
 from soliloquy.v1.events_pb2 import ConversationStarted
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from tests.unit.scripted.growing import finished
 from tests.unit.scripted.scaffolding import ENGINE, scaffolded, told_early
 
-COUNT, SEED = 40, 6
+COUNT, SEED = 16, 6
 # There a student is to answer first, and only the model can tell that it does not.
 OBSTINATE = 48
 RECIPE = find("scaffold")
@@ -83,14 +80,6 @@ def test_nearly_all_are_kept() -> None:
     assert len(conversations()) >= 0.95 * COUNT, broken
 
 
-def test_after_eight_turns_everybody_answers_and_nobody_makes_another_mistake() -> None:
-    late = [(one, turn) for one in conversations() for turn in one.turns[8:]]
-    assert {drawn_state(turn) for _, turn in late} == {CORRECT, INCORRECT}
-    for one, turn in late:
-        if drawn_state(turn) == INCORRECT and turn.number > 9:
-            assert sub_question(one.turns[turn.number - 2]) == sub_question(turn)
-
-
 def test_a_misconception_stays_until_the_tutor_speaks_against_it_or_calls_it_wrong_three_times() -> None:
     held_on, gave_up = 0, 0
     for one in conversations():
@@ -107,41 +96,12 @@ def test_a_misconception_stays_until_the_tutor_speaks_against_it_or_calls_it_wro
     assert min(held_on, gave_up) >= COUNT / 4
 
 
-def test_a_wrong_answer_is_the_one_of_the_misconception_that_the_student_holds() -> None:
-    named = 0
-    for one in conversations():
-        for turn in one.turns:
-            held = stance_of(turn.student).misconception
-            if drawn_state(turn) == INCORRECT and held is not None and held.value and held.because:
-                said = [number.value for number in numbers_in_digits(turn.student.text)]
-                way = held.working.rpartition(" = ")[0]
-                named += any(value == pytest.approx(held.value, rel=0.005) for value in said) or says(
-                    turn.student.text, way
-                )
-                assert said == [] or gives_expected(turn.student.text, current_question(one, turn)) is not True
-    assert named >= 0.95 * sum(drawn_state(turn) == INCORRECT for one in conversations() for turn in one.turns)
-
-
-def test_whoever_says_that_it_understands_is_asked_to_show_it() -> None:
-    said = [(one, turn) for one in conversations() for turn in one.turns if drawn_state(turn) == COMPREHENSION]
-    assert said
-    for one, turn in said:
-        following = one.turns[turn.number]
-        assert sub_question(following) == sub_question(turn)
-        assert drawn_state(following) in (CORRECT, INCORRECT)
-
-
-def test_nobody_understands_while_it_still_believes_in_its_mistake() -> None:
-    said = [turn for one in conversations() for turn in one.turns if drawn_state(turn) == COMPREHENSION]
-    assert not any(stance_of(turn.student).mistaken for turn in said)
-
-
 async def test_the_papers_student_is_to_be_had_by_name() -> None:
     """There each state is drawn for itself, and a student who says that it understands is believed."""
     learners = (folder("scaffold") / "prompts" / "learners.toml").read_text("utf-8")
     prompts = {"learners.toml": learners.replace("share = 1.0", "share = -").replace("share = 0.0", "share = 1.0")}
     prompts["learners.toml"] = prompts["learners.toml"].replace("share = -", "share = 0.0")
-    grown = [one async for one in scaffolded(COUNT, seed=SEED, prompts=prompts)]
+    grown = [one async for one in scaffolded(30, seed=SEED, prompts=prompts)]
     assert not any(is_understanding_tested(one) for one in grown)
     believed = [turn for one in grown for turn in one.turns if found_state(turn) == COMPREHENSION]
     assert believed
@@ -239,7 +199,7 @@ async def test_a_problem_without_a_plan_makes_no_conversation() -> None:
 
 
 def test_a_record_holds_the_plan_and_what_each_turn_made_of_it() -> None:
-    for one in conversations()[:20]:
+    for one in conversations()[:8]:
         shown = json.loads(json.dumps(RECIPE.record(one)))
         assert [SubQuestion(**question) for question in shown["labels"]["plan"]["questions"]] == list(questions(one))
         for said, turn in zip(shown["turns"], one.turns, strict=True):
@@ -254,7 +214,7 @@ def test_a_record_holds_the_plan_and_what_each_turn_made_of_it() -> None:
 
 
 def test_a_tutor_learns_one_sample_a_turn_after_the_plan() -> None:
-    for one in conversations()[:20]:
+    for one in conversations()[:8]:
         planned, *lessons = RECIPE.lessons(one)
         assert (planned.prompt.name, planned.turn) == ("scaffold/plan", 0)
         assert [lesson.turn for lesson in lessons] == [turn.number for turn in one.turns]

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from tests.unit.scripted.dialling import dialled
 from tests.unit.scripted.growing import grown
 from tests.unit.scripted.scaffolding import scaffolded
 
-COUNT, SEED = 12, 7
+COUNT, SEED = 6, 7
 # What a chat template adds to each message.
 FRAME = 5
 # Byte pairs learned from the prompts alone take up to 1.4 times the estimate, of programs above all.
@@ -60,12 +61,16 @@ def length(sample: Sample) -> int:
     return sum(tokens_in(message.text) + FRAME for message in sample)
 
 
+@cache
+def played(recipe: str) -> list[Conversation]:
+    return asyncio.run(PLAYED[recipe]())
+
+
 def sampled(name: str) -> tuple[TrainingSettings, list[Sample]]:
     recipe, file = CONFIGS[name]
     settings = read_settings(file)
-    conversations = asyncio.run(PLAYED[recipe]())
     return settings, [
-        sample for one in conversations for sample in samples(one, settings.layout, settings.given, settings.manual)
+        sample for one in played(recipe) for sample in samples(one, settings.layout, settings.given, settings.manual)
     ]
 
 
@@ -82,7 +87,7 @@ def test_nearly_all_replies_fit_into_the_positions_of_bart() -> None:
     settings, found = sampled(BOUNDED)
     fitting = sum(length(sample) <= settings.sequence_length for sample in found)
     # The configuration says how many do not: up to 1 in 15.
-    assert fitting >= 14 / 15 * len(found) > 50
+    assert fitting >= 14 / 15 * len(found) > 25
 
 
 def _finely(sample: Sample) -> int:

@@ -20,9 +20,9 @@ from tests.unit.dataset.small import dataset, small
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    unanswered = small(40)
+    unanswered = small(12)
     unanswered.turns.add(number=3).student.text = "And now?"
-    return dataset(tmp_path_factory.mktemp("for_others"), [*map(small, range(40)), unanswered])
+    return dataset(tmp_path_factory.mktemp("for_others"), [*map(small, range(12)), unanswered])
 
 
 def keeps_openais_rules(row: dict[str, Any]) -> None:
@@ -57,7 +57,7 @@ def test_openai_rows_keep_the_rules_of_fine_tuning(folder: Path, tmp_path: Path,
     left_out = frozenset(() if hidden else {"hidden"})
     export(Dataset(folder), "openai", tmp_path / "chat.jsonl", choice=ExportOptions(leave_out=left_out))
     rows = [json.loads(line) for line in (tmp_path / "chat.jsonl").read_text("utf-8").splitlines()]
-    assert len(rows) == 41
+    assert len(rows) == 13
     for row in rows:
         keeps_openais_rules(row)
 
@@ -82,7 +82,7 @@ def test_hugging_faces_datasets_reads_the_folder_both_ways(
     export(Dataset(folder), "hf", out, choice=ExportOptions(), shares=Splits.read("train=0.7,test=0.3,none=0"))
     saved = datasets.load_from_disk(str(out))
     assert {*saved} == {"train", "test"}
-    assert sum(len(part) for part in saved.values()) == 41
+    assert sum(len(part) for part in saved.values()) == 13
     row = saved["train"][0]
     assert row["turns"][0]["calculation"]["attempts"][1]["code"] == "v = 6 / 2\nok = v == 12"
     loaded = datasets.load_dataset(str(out), cache_dir=str(tmp_path / "cache"))
@@ -101,7 +101,7 @@ def test_hugging_faces_datasets_reads_the_files_too(
     export(Dataset(folder), name, tmp_path / file, choice=ExportOptions(leave_out=left_out))
     kind = "csv" if file.endswith(".csv") else "json"
     loaded = datasets.load_dataset(kind, data_files=str(tmp_path / file), cache_dir=str(tmp_path / "cache"))
-    assert len(loaded["train"]) == 41
+    assert len(loaded["train"]) == 13
 
 
 @pytest.mark.parametrize(

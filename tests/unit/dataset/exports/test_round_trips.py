@@ -101,7 +101,7 @@ FINISHED = Conversation(id="0", turns=[{"number": 1, "tutor": DONE}])
 
 
 @pytest.mark.parametrize("name", ROW_FORMATS)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @example(conversation=SILENT_AT_FIRST, choice=ExportOptions(leave_out=frozenset({"labels"})))
 @example(conversation=FINISHED, choice=ExportOptions(leave_out=frozenset({"labels"})))
 @given(conversation=conversations(), choice=CHOICES)
@@ -114,7 +114,7 @@ def test_an_export_that_is_imported_and_exported_is_the_same(
         assert exported(back, name, choice) == first
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(done=EXECUTIONS)
 def test_an_output_is_read_as_what_makes_the_same_output(done: Execution) -> None:
     text = output(done)

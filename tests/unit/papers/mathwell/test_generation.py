@@ -17,7 +17,7 @@ from soliloquy_papers.mathwell.criteria.operations import CALCULATIONS, operatio
 from soliloquy_papers.mathwell.labels_pb2 import Measures
 from tests.unit.papers.mathwell.writing import FUNCTION, QUESTION, RECIPE, Says, commissioned, commissions, made
 
-COUNT = 60
+COUNT = 20
 
 
 @cache
@@ -93,7 +93,7 @@ def test_a_further_attempt_begins_with_nothing_of_the_one_before() -> None:
 
 
 def test_a_record_says_all_of_a_problem() -> None:
-    for one in written()[:20]:
+    for one in written()[:8]:
         record, authorship = json.loads(json.dumps(RECIPE.record(one))), authorship_of(one.problem)
         problem, [attempt] = record["problem"], record["turns"][0]["soliloquy"]["attempts"]
         assert (problem["question"], problem["solution"]) == (one.problem.question, one.problem.solution)

@@ -34,9 +34,14 @@ def rows_of(folder: str) -> list[dict[str, Any]]:
     ]
 
 
-def test_learned_classifiers_have_to_agree_with_the_rules(tmp_path: Path) -> None:
+# The names that labels have in the published files.
+NOUNS = {"solvable": "solvability", "accurate": "accuracy", "appropriate": "appropriateness"}
+
+
+def test_classifiers_learned_from_published_labels_have_to_agree_with_the_rules(tmp_path: Path) -> None:
     learned = tmp_path / "criteria.npz"
-    table = ran("calibrate", "--labels", written(tmp_path / "a.jsonl", rows_of("made_with")), "--out", learned)
+    rows = [{NOUNS.get(name, name): cell for name, cell in row.items()} for row in rows_of("made_with")]
+    table = ran("calibrate", "--labels", written(tmp_path / "a.jsonl", rows), "--out", learned)
     assert table.exit_code == 0, table.output
     assert "AUC" in table.output
     source = written(tmp_path / "b.jsonl", rows_of("held_out")[:40])
@@ -110,16 +115,3 @@ def test_nobody_says_whether_a_program_is_accurate_where_there_is_none(tmp_path:
     row = {"question": "Tom has 2 bags of 3 nuts. How many nuts?", "solution": "2 * 3 = 6 nuts.", "answer": 6}
     found = json.loads(ran("score", written(tmp_path / "rows.jsonl", [row]), "--json").output)
     assert [found[name][told] for name, told in (("solvable", "yes"), ("accurate", "undecided"))] == [1, 1]
-
-
-def test_labels_may_have_the_names_of_the_published_files(tmp_path: Path) -> None:
-    nouns = {"solvable": "solvability", "accurate": "accuracy", "appropriate": "appropriateness"}
-    rows = rows_of("made_with")
-    published = [{nouns.get(name, name): cell for name, cell in row.items()} for row in rows]
-    learned = [
-        ran("calibrate", "--labels", written(tmp_path / f"{number}.jsonl", these), "--out", out, "--json")
-        for number, these in enumerate((rows, published))
-        for out in [tmp_path / f"{number}.npz"]
-    ]
-    assert learned[0].exit_code == 0
-    assert learned[0].output == learned[1].output

@@ -14,7 +14,7 @@ from safetensors.numpy import load_file, save_file
 from soliloquy.runtime.failure import Failure
 from soliloquy_training.adapters.registry import Registry
 from soliloquy_training.adapters.version import read_version
-from tests.unit.training.adapters.folders import adapter
+from tests.unit.training.adapters.folders import adapter, front_matter
 
 CONFIG, WEIGHTS, CARD = "adapter_config.json", "adapter_model.safetensors", "README.md"
 
@@ -106,6 +106,8 @@ ADAPTERS: dict[str, tuple[Callable[[Path], object], str]] = {
     "a link to itself": (replaced(CONFIG, CONFIG), "it lacks adapter_config.json"),
     "a pipe": (pipe, "it lacks README.md"),
     "no base": (lambda folder: (folder / CARD).write_bytes(b"\xff\xfe"), "no base_model_digest"),
+    "no data": (lambda folder: (folder / CARD).write_text(front_matter(data=""), "utf-8"), "has no data_digest"),
+    "cut weights": (lambda folder: os.truncate(folder / WEIGHTS, 100), "cannot be read"),
 }
 
 

@@ -17,7 +17,7 @@ from soliloquy_training.evaluation.report import write_report
 from tests.unit.papers.mathdial.evaluate.dialogues import Saying, conversation, drawn, results, tutoring
 from tests.unit.scripted.dialling import BANK, ENGINE
 
-COUNT = 30
+COUNT = 16
 TEN = ExpectedAnswer(value=10, unit="", name="", tolerance=1e-6, wrong=None, shared=False)
 
 
@@ -132,7 +132,7 @@ def test_reports_of_two_tutors_stand_side_by_side(tmp_path: Path) -> None:
         report = {
             "protocol": "mathdial",
             "name": name,
-            "cases": {"put": "30 dialogues", "sha256": drawn(COUNT).digest},
+            "cases": {"put": f"{COUNT} dialogues", "sha256": drawn(COUNT).digest},
             "titles": METRICS | MEASURES,
             "figures": figures(found, [], None),
             "paper": PAPER,
@@ -141,7 +141,7 @@ def test_reports_of_two_tutors_stand_side_by_side(tmp_path: Path) -> None:
         write_report(tmp_path / name, report, found, page(report, found))
     compared = {row[0]: row[1:] for row in rows(read([tmp_path / "scripted", tmp_path / "next-step"]))}
     assert compared["Success@10"][2].endswith(" : 0")
-    assert compared["Telling@10"][1].startswith("0.00 (0 of 30")
+    assert compared["Telling@10"][1].startswith(f"0.00 (0 of {COUNT}")
     assert "sBLEU of replies" not in compared
     assert "| 2 |" in (tmp_path / "scripted" / "report.md").read_text("utf-8")
 
