@@ -26,7 +26,8 @@ class BadFamily(ValueError):
 
 
 class _FamilyTable(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # Most commands read no family: the schemas are built for the first.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class GivenTable(_FamilyTable):
