@@ -1,4 +1,4 @@
-"""The gateway's promises over every transport; each adapter's test class inherits them."""
+"""The gateway's promises: those that rest on the transport, and the others."""
 
 import asyncio
 from collections import Counter
@@ -57,8 +57,105 @@ async def last_of(gateway: Gateway, run_id: str, seconds: float = 90.0) -> RunSt
     return told[-1]
 
 
-class GatewayContract:
-    """Needs a fixture `connect` that opens the same, at first empty, transport whenever it is called."""
+class LogContract:
+    """Every transport keeps it. Needs a fixture `connect` that opens the same, at first empty, transport each time."""
+
+    async def test_a_cancelled_run_is_over_and_stays_so(self, connect: Connect) -> None:
+        collecting = Collecting()
+        collecting.open.clear()
+        async with connect() as transport, growing(transport, collecting), opened(transport) as gateway:
+            run = await gateway.start_run(asked(conversations=60))
+            await until(lambda: under_way(gateway, run.id, 4))
+            assert (await gateway.cancel_run(CancelRunRequest(run=run.id))).state == CANCELLED
+            assert (await gateway.cancel_run(CancelRunRequest(run=run.id))).state == CANCELLED
+            with pytest.raises(Refusal, match="is cancelled and cannot be resumed") as refused:
+                await gateway.resume_run(ResumeRunRequest(run=run.id))
+            assert refused.value.code == Code.NOT_NOW
+            await until(lambda: under_way(gateway, run.id, 0))
+        assert collecting.seen == []
+
+    async def test_a_gateway_that_comes_after_another_goes_on_where_everything_stands(self, connect: Connect) -> None:
+        collecting = Collecting()
+        async with connect() as transport, growing(transport, collecting):
+            async with opened(transport) as gateway:
+                run = await gateway.start_run(asked(conversations=100))
+                await until(lambda: accepted(gateway, run.id, 10))
+            async with opened(transport) as gateway:
+                assert (await status_of(gateway, run.id)).progress.accepted >= 10
+                assert (await last_of(gateway, run.id)).state == FINISHED
+            async with opened(transport) as gateway:
+                last = await status_of(gateway, run.id)
+        assert (last.state, last.progress.accepted) == (FINISHED, 100)
+        assert sorted(collecting.seen) == [(ordinal, 0) for ordinal in range(100)]
+
+    async def test_a_run_that_ended_short_goes_on_when_its_letters_are_replayed_beside_the_gateway(
+        self, connect: Connect
+    ) -> None:
+        collecting = Collecting()
+        collecting.broken = {1, 4}
+        async with connect() as transport, growing(transport, collecting), opened(transport) as gateway:
+            run = await gateway.start_run(asked(conversations=6))
+            assert (await last_of(gateway, run.id)).state == SHORT
+            collecting.broken.clear()
+            assert await replay(transport, ()) == 2
+            async with asyncio.timeout(120), aclosing(gateway.watch_runs(ListRunsRequest(page_size=1))) as watched:
+                last = (await anext(watched)).runs[0]
+                # Kafka marks letters as replayed after it has published them, so the run may finish before.
+                while last.state != FINISHED or last.progress.dead_letters:
+                    last = (await anext(watched)).runs[0]
+            assert last.progress.accepted == 6
+
+    async def test_who_follows_the_conversations_is_told_of_each_once(self, connect: Connect) -> None:
+        collecting = Collecting()
+        collecting.open.clear()
+        async with connect() as transport, growing(transport, collecting), opened(transport) as gateway:
+            run = await gateway.start_run(asked(conversations=6))
+            async with aclosing(gateway.tail_conversations(TailConversationsRequest(run=run.id))) as tail:
+                first = asyncio.create_task(anext(tail))
+                await asyncio.sleep(0)
+                collecting.open.set()
+                told = [await first, *[await anext(tail) for _ in range(5)]]
+        assert sorted(one.ordinal for one in told if isinstance(one, FinishedConversation)) == [0, 1, 2, 3, 4, 5]
+
+    async def test_a_whole_conversation_is_read_from_its_topic(self, connect: Connect) -> None:
+        of_run, ending = Run(id="run"), Ending.ENDING_SOLVED
+        whole: dict[str, Any] = {"run": of_run, "problem": Problem(question="How far?"), "ending": ending}
+        conversations = [Conversation(id=f"c{number}", person=number == 3, **whole) for number in range(6)]
+        async with connect() as transport:
+            finished = [ConversationFinished(conversation=one) for one in conversations]
+            await transport.publish([first_event(one, source="test", time=0.0) for one in finished])
+            [place] = [one for one in await held(transport, "conversation.finished") if one.event.key == "c3"]
+            origin = Origin(topic=place.partition.topic, partition=place.partition.number, offset=place.offset)
+            shown = FinishedConversation(id="c3", run="run")
+            assert await read_conversation(Entry(shown=shown, origin=origin), transport, None) == conversations[3]
+            # The others are what a forged event may name.
+            after, another = Origin(topic=origin.topic, offset=10_000), Origin(topic="run.changed")
+            for elsewhere in (None, after, another, Origin(topic="../x"), Origin(topic=origin.topic, partition=10_000)):
+                with pytest.raises(Refusal, match="conversation c3 of run run cannot be read"):
+                    await read_conversation(Entry(shown=shown, origin=elsewhere), transport, None)
+
+    async def test_what_others_grow_is_found_and_read_and_left_to_them(self, connect: Connect) -> None:
+        run = Run(id="chats", growing="soliloquy", recipe="soliloquy", max_turns=50, max_attempts=1)
+        conversation = Conversation(id="kept", run=run, ending=Ending.ENDING_SOLVED, person=True)
+        collected = ConversationCollected(conversation=conversation, accepted=True, summary=Summary(turns=2))
+        asking = PauseRunRequest(run="chats-soliloquy")
+        async with connect() as transport:
+            async with opened(transport) as gateway:
+                await transport.publish([first_event(collected, source="collector", time=5.0)])
+                await until(lambda: is_known(gateway, asking.run))
+            # Another gateway finds it anew.
+            async with opened(transport) as gateway:
+                [found] = (await gateway.list_runs(ListRunsRequest(state=RunState.RUN_STATE_OPEN))).runs
+                [one] = (await gateway.list_conversations(ListConversationsRequest(run=found.id))).conversations
+                with pytest.raises(Refusal, match="run chats-soliloquy is open and cannot be paused") as refused:
+                    await gateway.pause_run(asking)
+        assert (found.id, found.request.recipe, found.progress.accepted) == (asking.run, "soliloquy", 1)
+        assert (one.id, one.finished_at) == ("kept", 5.0)
+        assert refused.value.code == Code.NOT_NOW
+
+
+class GatewayContract(LogContract):
+    """One transport suffices for what the gateway alone promises."""
 
     async def test_a_run_ends_with_exactly_what_was_asked_for_whatever_is_rejected(self, connect: Connect) -> None:
         collecting = Collecting(lambda one: ["length: turn 2: long"] if (one.ordinal + one.attempt) % 3 == 0 else [])
@@ -100,34 +197,6 @@ class GatewayContract:
             assert 4 <= (await status_of(gateway, run.id)).progress.accepted <= 12
             await gateway.resume_run(ResumeRunRequest(run=run.id))
             assert (await last_of(gateway, run.id)).progress.accepted == 30
-
-    async def test_a_cancelled_run_is_over_and_stays_so(self, connect: Connect) -> None:
-        collecting = Collecting()
-        collecting.open.clear()
-        async with connect() as transport, growing(transport, collecting), opened(transport) as gateway:
-            run = await gateway.start_run(asked(conversations=60))
-            await until(lambda: under_way(gateway, run.id, 4))
-            assert (await gateway.cancel_run(CancelRunRequest(run=run.id))).state == CANCELLED
-            assert (await gateway.cancel_run(CancelRunRequest(run=run.id))).state == CANCELLED
-            with pytest.raises(Refusal, match="is cancelled and cannot be resumed") as refused:
-                await gateway.resume_run(ResumeRunRequest(run=run.id))
-            assert refused.value.code == Code.NOT_NOW
-            await until(lambda: under_way(gateway, run.id, 0))
-        assert collecting.seen == []
-
-    async def test_a_gateway_that_comes_after_another_goes_on_where_everything_stands(self, connect: Connect) -> None:
-        collecting = Collecting()
-        async with connect() as transport, growing(transport, collecting):
-            async with opened(transport) as gateway:
-                run = await gateway.start_run(asked(conversations=100))
-                await until(lambda: accepted(gateway, run.id, 10))
-            async with opened(transport) as gateway:
-                assert (await status_of(gateway, run.id)).progress.accepted >= 10
-                assert (await last_of(gateway, run.id)).state == FINISHED
-            async with opened(transport) as gateway:
-                last = await status_of(gateway, run.id)
-        assert (last.state, last.progress.accepted) == (FINISHED, 100)
-        assert sorted(collecting.seen) == [(ordinal, 0) for ordinal in range(100)]
 
     async def test_a_run_whose_problems_are_given_up_ends_short_and_says_why(self, connect: Connect) -> None:
         collecting = Collecting(lambda one: ["length: turn 2: long"])
@@ -186,23 +255,6 @@ class GatewayContract:
             with pytest.raises(Refusal, match="no dead letter has the id") as refused:
                 await gateway.replay_dead_letter(ReplayDeadLetterRequest(id=letters[0].id))
             assert refused.value.code == Code.UNKNOWN
-
-    async def test_a_run_that_ended_short_goes_on_when_its_letters_are_replayed_beside_the_gateway(
-        self, connect: Connect
-    ) -> None:
-        collecting = Collecting()
-        collecting.broken = {1, 4}
-        async with connect() as transport, growing(transport, collecting), opened(transport) as gateway:
-            run = await gateway.start_run(asked(conversations=6))
-            assert (await last_of(gateway, run.id)).state == SHORT
-            collecting.broken.clear()
-            assert await replay(transport, ()) == 2
-            async with asyncio.timeout(120), aclosing(gateway.watch_runs(ListRunsRequest(page_size=1))) as watched:
-                last = (await anext(watched)).runs[0]
-                # Kafka marks letters as replayed after it has published them, so the run may finish before.
-                while last.state != FINISHED or last.progress.dead_letters:
-                    last = (await anext(watched)).runs[0]
-            assert last.progress.accepted == 6
 
     async def test_dead_letters_of_one_cause_are_replayed_together_and_others_stay(
         self, connect: Connect, monkeypatch: pytest.MonkeyPatch
@@ -272,54 +324,6 @@ class GatewayContract:
         for message in submitted:
             assert isinstance(message, ProblemSubmitted)
             assert message.run.prompts["deciding.txt"].endswith("Be brief.")
-
-    async def test_who_follows_the_conversations_is_told_of_each_once(self, connect: Connect) -> None:
-        collecting = Collecting()
-        collecting.open.clear()
-        async with connect() as transport, growing(transport, collecting), opened(transport) as gateway:
-            run = await gateway.start_run(asked(conversations=6))
-            async with aclosing(gateway.tail_conversations(TailConversationsRequest(run=run.id))) as tail:
-                first = asyncio.create_task(anext(tail))
-                await asyncio.sleep(0)
-                collecting.open.set()
-                told = [await first, *[await anext(tail) for _ in range(5)]]
-        assert sorted(one.ordinal for one in told if isinstance(one, FinishedConversation)) == [0, 1, 2, 3, 4, 5]
-
-    async def test_a_whole_conversation_is_read_from_its_topic(self, connect: Connect) -> None:
-        of_run, ending = Run(id="run"), Ending.ENDING_SOLVED
-        whole: dict[str, Any] = {"run": of_run, "problem": Problem(question="How far?"), "ending": ending}
-        conversations = [Conversation(id=f"c{number}", person=number == 3, **whole) for number in range(6)]
-        async with connect() as transport:
-            finished = [ConversationFinished(conversation=one) for one in conversations]
-            await transport.publish([first_event(one, source="test", time=0.0) for one in finished])
-            [place] = [one for one in await held(transport, "conversation.finished") if one.event.key == "c3"]
-            origin = Origin(topic=place.partition.topic, partition=place.partition.number, offset=place.offset)
-            shown = FinishedConversation(id="c3", run="run")
-            assert await read_conversation(Entry(shown=shown, origin=origin), transport, None) == conversations[3]
-            # The others are what a forged event may name.
-            after, another = Origin(topic=origin.topic, offset=10_000), Origin(topic="run.changed")
-            for elsewhere in (None, after, another, Origin(topic="../x"), Origin(topic=origin.topic, partition=10_000)):
-                with pytest.raises(Refusal, match="conversation c3 of run run cannot be read"):
-                    await read_conversation(Entry(shown=shown, origin=elsewhere), transport, None)
-
-    async def test_what_others_grow_is_found_and_read_and_left_to_them(self, connect: Connect) -> None:
-        run = Run(id="chats", growing="soliloquy", recipe="soliloquy", max_turns=50, max_attempts=1)
-        conversation = Conversation(id="kept", run=run, ending=Ending.ENDING_SOLVED, person=True)
-        collected = ConversationCollected(conversation=conversation, accepted=True, summary=Summary(turns=2))
-        asking = PauseRunRequest(run="chats-soliloquy")
-        async with connect() as transport:
-            async with opened(transport) as gateway:
-                await transport.publish([first_event(collected, source="collector", time=5.0)])
-                await until(lambda: is_known(gateway, asking.run))
-            # Another gateway finds it anew.
-            async with opened(transport) as gateway:
-                [found] = (await gateway.list_runs(ListRunsRequest(state=RunState.RUN_STATE_OPEN))).runs
-                [one] = (await gateway.list_conversations(ListConversationsRequest(run=found.id))).conversations
-                with pytest.raises(Refusal, match="run chats-soliloquy is open and cannot be paused") as refused:
-                    await gateway.pause_run(asking)
-        assert (found.id, found.request.recipe, found.progress.accepted) == (asking.run, "soliloquy", 1)
-        assert (one.id, one.finished_at) == ("kept", 5.0)
-        assert refused.value.code == Code.NOT_NOW
 
     async def test_what_nobody_knows_is_refused_in_one_sentence(self, connect: Connect) -> None:
         async with connect() as transport, opened(transport) as gateway:

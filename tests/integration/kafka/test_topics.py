@@ -98,6 +98,7 @@ async def test_an_empty_cluster_gets_every_topic_and_then_there_is_nothing_to_do
     await check(settings, sorted(ALL))
 
 
+@pytest.mark.thorough
 async def test_several_at_once_do_each_other_no_harm(settings: KafkaSettings, operator: Operator) -> None:
     await operator.make({STARTED: 2, STARTED + RETRY: 2}, {"retention.ms": "1000"})
     await asyncio.gather(*(apply(settings, replication=1, grow=True) for _ in range(3)))
