@@ -119,7 +119,7 @@ async def test_an_audit_runs_every_job_in_a_sandbox_of_its_own(tmp_path: Path) -
 
 
 async def test_more_jobs_than_may_wait_are_refused_at_once(tmp_path: Path) -> None:
-    async with started(tmp_path, max_waiting=1) as pool:
+    async with started(tmp_path, max_waiting=1, wall_seconds=0.5) as pool:
         running = asyncio.create_task(pool.execute(job("x = sum(1 for n in range(10 ** 12))")))
         await until_in_a_sandbox(pool, "fast")
         waiting = asyncio.create_task(pool.execute(job("x = 1", "x")))
