@@ -107,6 +107,15 @@ def test_a_finished_run_is_extended_by_any_number_of_workers_to_the_dataset_of_o
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("recipe", ["mathdial", "scaffold"])
+def test_a_run_of_another_recipe_is_the_same_by_any_number_of_workers(tmp_path: Path, recipe: str) -> None:
+    options: dict[str, Any] = {"problems": "arithmetic", "conversations": 2, "recipe": recipe, "noise": "real"}
+    grown(tmp_path / "one", **options)
+    grown(tmp_path / "two", **options, workers=2, in_flight=3)
+    assert dataset(tmp_path / "one") == dataset(tmp_path / "two")
+
+
+@pytest.mark.thorough
 def test_an_enriched_run_is_extended_to_the_dataset_of_one_long_run(tmp_path: Path) -> None:
     options = {"conversations": 6, "enrich": True}
     grown(tmp_path / "long", **options)

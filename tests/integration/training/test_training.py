@@ -97,7 +97,7 @@ def test_a_training_goes_on_after_kill_9_to_the_very_same_end(whole: Path, job: 
 def test_the_loss_goes_down(job: Make) -> None:
     from soliloquy_training.train import train
 
-    learning = job("learning", max_steps=12, epochs=4, learning_rate=3e-2, validation_share=0.0)
+    learning = job("learning", max_steps=8, epochs=4, learning_rate=3e-2, validation_share=0.0)
     train(learning)
     (first, _), *_, (last, _) = losses(learning.folder)
     assert last < first - 0.3

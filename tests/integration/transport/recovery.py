@@ -31,7 +31,7 @@ from tests.waiting import until
 
 Started = events_pb2.ConversationStarted
 
-EVENTS, KEYS = 600, 30
+EVENTS, KEYS = 300, 30
 
 
 class RecoveryContract:
