@@ -30,7 +30,7 @@ pytestmark = needs_torch
 @pytest.fixture(autouse=True)
 def short_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Weights drawn at random find no end of a text."""
-    monkeypatch.setattr("soliloquy_training.adapters.activation._MAX_TOKENS", 20)
+    monkeypatch.setattr("soliloquy_training.adapters.activation._MAX_TOKENS", 4)
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ async def test_an_adapter_answers_when_it_is_active_and_the_one_before_after_a_r
 ) -> None:
     first, other, _ = versions
     await activation.activate(first, prompts(), readable=0.0)
-    async with Asking(port=int(address.rpartition(":")[2]), adapter="tutor") as asking:
+    async with Asking(port=int(address.rpartition(":")[2]), adapter="tutor", callers=2) as asking:
         assert set(await asking.more()) == {first.digest}
         active = await activation.activate(other, prompts(), readable=0.0)
         assert (active.version, active.before) == (other.id, (first.id,))
