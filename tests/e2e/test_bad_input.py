@@ -12,7 +12,7 @@ from soliloquy.dataset.layout import WORKING
 from soliloquy.dataset.lock import write_lock
 from soliloquy.dataset.storage import Storage
 from tests.cases import each_case
-from tests.e2e.runs import SOLILOQUY, command, dataset, grown, run, said
+from tests.e2e.runs import command, dataset, grown, run, said
 
 
 def refused(arguments: list[str], environment: dict[str, str] | None = None) -> str:
@@ -24,41 +24,6 @@ def one_line(result: subprocess.CompletedProcess[str]) -> str:
     assert result.stdout == ""
     [line] = result.stderr.strip().splitlines()
     return line
-
-
-@pytest.mark.parametrize("option", ["conversations", "workers", "in_flight", "max_attempts"])
-@pytest.mark.parametrize("value", [0, -3, "many"])
-def test_a_number_out_of_range_is_named(tmp_path: Path, option: str, value: str | int) -> None:
-    line = refused([*command(tmp_path / "out"), f"--{option.replace('_', '-')}", str(value)])
-    assert f"--{option.replace('_', '-')}" in line
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_wrong_latency_is_named(tmp_path: Path) -> None:
-    assert "e.g. 200ms, 1.5s or 2m" in refused(command(tmp_path / "out", latency="soon"))
-
-
-def test_unknown_problems_are_refused_with_the_banks_there_are(tmp_path: Path) -> None:
-    assert "physics" in refused(command(tmp_path / "out", problems="chemistry"))
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize(
-    ("content", "complaint"),
-    [
-        (b'{"question": "Why?", "solution": "So."}\n{"question": 7, "solution": "x"}\n', ":2: question: "),
-        (b'{"question": "Why?"}\n', ":1: solution: "),
-        (b"question,solution\n", ":1: "),
-        (b"\xff\n", "UTF-8"),
-        (b"", "no problem"),
-    ],
-    ids=["wrong type", "missing field", "not JSON", "not UTF-8", "empty"],
-)
-def test_a_malformed_problem_file_is_refused_by_line_and_field(tmp_path: Path, content: bytes, complaint: str) -> None:
-    path = tmp_path / "problems.jsonl"
-    path.write_bytes(content)
-    assert complaint in refused(command(tmp_path / "out", problems=path))
-    assert not (tmp_path / "out").exists()
 
 
 def test_without_gvisor_nothing_begins(tmp_path: Path) -> None:
@@ -99,11 +64,6 @@ def test_the_files_of_another_version_are_left_alone(tmp_path: Path, name: str, 
     assert complaint in line
     assert "choose another --out" in line
     assert theirs.read_text("utf-8") == content
-
-
-def test_a_folder_where_a_file_is_in_the_way_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("", "utf-8")
-    assert "out" in refused(command(tmp_path / "file" / "out"))
 
 
 @pytest.mark.thorough
@@ -157,12 +117,3 @@ def test_a_full_disk_stops_the_run_and_room_lets_it_go_on(reference: Path, tmp_p
         assert dataset(disk / "out") == dataset(reference)
     finally:
         subprocess.run(["umount", disk], check=True)
-
-
-@pytest.mark.parametrize("arguments", [["show"], ["dlq", "list"]])
-def test_an_empty_folder_has_nothing_to_show(tmp_path: Path, arguments: list[str]) -> None:
-    assert str(tmp_path) in refused([SOLILOQUY, *arguments, str(tmp_path)])
-
-
-def test_an_unknown_conversation_is_named(reference: Path) -> None:
-    assert "'zzz'" in refused([SOLILOQUY, "show", str(reference), "zzz"])

@@ -178,17 +178,6 @@ def test_an_export_describes_the_student_as_the_run_did(tmp_path: Path) -> None:
     assert row["student_profile"].endswith(" yawns.")
 
 
-def test_a_prompt_that_cannot_be_used_leaves_no_folder(prompts: Path, tmp_path: Path) -> None:
-    broken = changed(tmp_path / "broken")
-    reword(broken / "student.txt", ("$conversation", ""))
-    before = sorted(tmp_path.iterdir())
-    refused = said(command(tmp_path / "out", prompts=str(broken)))
-    assert (refused.returncode, refused.stdout) == (2, "")
-    [line] = refused.stderr.splitlines()
-    assert "broken/student.txt: $conversation is missing: put it where the recipe's own text has it" in line
-    assert sorted(tmp_path.iterdir()) == before
-
-
 def test_problems_are_written_with_the_prompts_of_a_folder(tmp_path: Path) -> None:
     folder, out = written(tmp_path / "mine", "mathwell"), tmp_path / "problems.jsonl"
     reword(folder / "writing.txt", ("fit for a class of children", "fit for a class of ten-year-olds"))

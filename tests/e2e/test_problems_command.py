@@ -12,7 +12,6 @@ import pytest
 from soliloquy.problems.bank import sampling
 from soliloquy.problems.bank.bank import FAMILIES
 from soliloquy.problems.files.problem_file import read_problems
-from tests.cases import each_case
 from tests.e2e.runs import SOLILOQUY, said
 
 
@@ -121,13 +120,3 @@ def test_a_fault_of_a_problem_file_is_named_with_its_line(tmp_path: Path) -> Non
     path.write_text('{"question": "How many?", "solution": "2 + 2 = 4"}\n{"question": "How many more?"}\n', "utf-8")
     result = said([SOLILOQUY, "problems", "check", str(path)])
     assert (result.returncode, result.stdout.startswith(f"{path}:2: solution")) == (1, True)
-
-
-@each_case
-def test_what_cannot_be_done_is_one_clear_line(arguments: list[str], reason: str) -> None:
-    result = said([SOLILOQUY, "problems", *arguments])
-    assert result.returncode == 2
-    assert result.stdout == ""
-    assert result.stderr.startswith("soliloquy: ")
-    assert result.stderr.count("\n") == 1
-    assert reason in result.stderr

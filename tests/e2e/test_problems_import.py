@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from tests.cases import each_case
 from tests.e2e.large import WRITERS, peak_of_import
 from tests.e2e.runs import SOLILOQUY, grown, run, said
 
@@ -79,11 +78,6 @@ def test_an_import_without_a_usable_row_fails(tmp_path: Path) -> None:
     assert json.loads(result.stdout)["written"] == 0
     assert "none of 1 rows can be used" in result.stderr
     assert not (tmp_path / "mine.jsonl").exists()
-
-
-@each_case
-def test_what_cannot_be_done_is_one_line(arguments: list[str], complaint: str) -> None:
-    assert complaint in refused(*arguments)
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
