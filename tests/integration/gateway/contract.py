@@ -16,7 +16,6 @@ from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished,
 from soliloquy.v1.gateway_pb2 import (
     CancelRunRequest,
     FinishedConversation,
-    GetRunRequest,
     ListConversationsRequest,
     ListDeadLetterCausesRequest,
     ListDeadLettersRequest,
@@ -171,18 +170,6 @@ class GatewayContract(LogContract):
         assert last.progress.flags == last.progress.reasons["length"] == last.progress.rejected
         assert Counter(collecting.seen).most_common(1)[0][1] == 1
 
-    async def test_the_same_request_id_is_the_same_run(self, connect: Connect) -> None:
-        async with connect() as transport, opened(transport) as gateway:
-            first, second = await asyncio.gather(gateway.start_run(asked()), gateway.start_run(asked()))
-            assert first == second
-            with pytest.raises(Refusal, match="with other settings") as refused:
-                await gateway.start_run(asked(conversations=7))
-            assert refused.value.code == Code.EXISTS
-            other = await gateway.start_run(asked("two"))
-            listed = await gateway.list_runs(ListRunsRequest())
-        assert [run.id for run in listed.runs] == [other.id, first.id]
-        assert other.id.split("-")[0] == first.id.split("-")[0]
-
     async def test_a_paused_run_starts_nothing_further_until_it_is_resumed(self, connect: Connect) -> None:
         collecting = Collecting()
         collecting.open.clear()
@@ -205,35 +192,6 @@ class GatewayContract(LogContract):
             last = await last_of(gateway, run.id)
         assert (last.state, last.progress.given_up) == (SHORT, 6)
         assert last.because == "0 of 3 after 6 problems: 6 had every attempt rejected (2 each)"
-
-    async def test_what_finishes_is_told_to_who_follows_as_it_does(self, connect: Connect) -> None:
-        collecting = Collecting()
-        collecting.open.clear()
-        async with connect() as transport, growing(transport, collecting), opened(transport) as gateway:
-            run = await gateway.start_run(asked(conversations=5))
-            async with aclosing(gateway.watch_run(WatchRunRequest(run=run.id))) as watched:
-                assert (await anext(watched)).progress.accepted == 0
-                collecting.open.set()
-                told = [status.progress.accepted async for status in watched]
-        assert told == sorted(told)
-        assert told[-1] == 5
-
-    async def test_who_watches_the_list_is_told_of_runs_that_come_and_of_what_comes_of_them(
-        self, connect: Connect
-    ) -> None:
-        async with (
-            connect() as transport,
-            growing(transport, Collecting()),
-            opened(transport) as gateway,
-            aclosing(gateway.watch_runs(ListRunsRequest(page_size=1))) as watched,
-            asyncio.timeout(120),
-        ):
-            assert not (await anext(watched)).runs
-            run = await gateway.start_run(asked(conversations=5))
-            listed = (await anext(watched)).runs[0]
-            while listed.state != FINISHED:
-                listed = (await anext(watched)).runs[0]
-        assert (listed.id, listed.progress.accepted) == (run.id, 5)
 
     async def test_a_run_that_waits_for_its_dead_letters_goes_on_when_they_are_replayed(self, connect: Connect) -> None:
         collecting = Collecting()
@@ -324,12 +282,6 @@ class GatewayContract(LogContract):
         for message in submitted:
             assert isinstance(message, ProblemSubmitted)
             assert message.run.prompts["deciding.txt"].endswith("Be brief.")
-
-    async def test_what_nobody_knows_is_refused_in_one_sentence(self, connect: Connect) -> None:
-        async with connect() as transport, opened(transport) as gateway:
-            with pytest.raises(Refusal, match="there is no run 'nix'") as refused:
-                await gateway.get_run(GetRunRequest(run="nix"))
-            assert refused.value.code == Code.UNKNOWN
 
 
 async def is_known(gateway: Gateway, run_id: str) -> bool:
