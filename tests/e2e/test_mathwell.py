@@ -9,8 +9,6 @@ import pytest
 from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.weights import digest_of
-from soliloquy_papers.mathwell.criteria.classifiers import save
-from soliloquy_papers.mathwell.criteria.learning import calibrate
 from tests.cases import each_case
 from tests.e2e.runs import SOLILOQUY, dataset, grown, records, said
 from tests.e2e.services import serving
@@ -49,6 +47,10 @@ def test_problems_that_a_teacher_asks_for_are_printed_and_feed_the_other_recipes
 
 @pytest.fixture(scope="module")
 def classifiers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    # Every process that only looks for tests would pay for it.
+    from soliloquy_papers.mathwell.criteria.classifiers import save
+    from soliloquy_papers.mathwell.criteria.learning import calibrate
+
     path = tmp_path_factory.mktemp("classifiers") / "criteria.npz"
     save(calibrate(labelled("made_with"), 0.85, 0)[0], path)
     return path

@@ -15,7 +15,6 @@ from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.weights import base_digest
 from soliloquy.v1.model_pb2 import Adapter, Completion, GenerateRequest, Message, Sampling
 from soliloquy_papers.soliloquy.evaluate.retraining import canaries
-from soliloquy_services.model.in_process import serve_weights
 from soliloquy_training.adapters.activation import Activation, Canary
 from soliloquy_training.adapters.registry import Active, NotActivated, Registry
 from soliloquy_training.adapters.serving import ModelService
@@ -35,6 +34,9 @@ def short_answers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def address(base: Path) -> Iterator[str]:
+    # Every process that only looks for tests would pay for it.
+    from soliloquy_services.model.in_process import serve_weights
+
     with serve_weights(base) as address:
         yield address
 
