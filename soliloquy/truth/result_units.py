@@ -26,8 +26,7 @@ _PHYSICAL = frozenset(["kg", "A", "K", "mol", "cd"])
 _NAMED = re.compile(r"\bhow many\s|\bin\s(?=[^\W\d_]{2,}[\s?.,]|\\?[^\W\d_]+[?.)])", re.IGNORECASE)
 _GOES_ON = re.compile(r"\s?/|\s(?:in |does )?(?:per|an?|each|every)\b", re.IGNORECASE)
 _ASKED = {
-    own: lazy_pattern(rf"{ASKING['begins']}(?:{names}){ASKING['ends']}", re.IGNORECASE)
-    for own, names in ASKING["units"].items()
+    own: lazy_pattern(f"(?i){ASKING['begins']}(?:{each}){ASKING['ends']}") for own, each in ASKING["units"].items()
 }
 _NOUNS = [(pattern, unit(own)) for own, pattern in _ASKED.items()]
 _NOUNS += [(lazy_pattern(words, re.IGNORECASE), unit(own)) for own, words in ASKING["phrases"].items()]

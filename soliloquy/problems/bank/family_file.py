@@ -26,8 +26,7 @@ class BadFamily(ValueError):
 
 
 class _FamilyTable(BaseModel):
-    # Most commands read no family: the schemas are built for the first.
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)  # Most commands read no family.
 
 
 class GivenTable(_FamilyTable):
