@@ -2,17 +2,16 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import torch
-from torch.nn.functional import cross_entropy
-from torch.nn.utils.rnn import pad_sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from soliloquy.recipes.recipe import TrainingMessage
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.weights import encoder_decoder_text, is_encoder_decoder, positions
 from soliloquy_training.settings import TrainingSettings
 from soliloquy_training.templating import MarkedTokens, Template, load_tokenizer
+
+if TYPE_CHECKING:
+    import torch
 
 # The label of a position that is not learned.
 _PADDED = -100
@@ -21,9 +20,9 @@ _PADDED = -100
 class PairBatch(NamedTuple):
     """Padded samples as model input."""
 
-    ids: torch.Tensor
-    mask: torch.Tensor
-    labels: torch.Tensor
+    ids: "torch.Tensor"
+    mask: "torch.Tensor"
+    labels: "torch.Tensor"
 
 
 class PairTemplate:
@@ -73,13 +72,18 @@ def check_settings(base: Path, settings: TrainingSettings) -> None:
 
 def pair_batch(samples: Sequence[tuple[Sequence[int], Sequence[int]]]) -> PairBatch:
     """Pads the encoder's and the decoder's ids of samples."""
+    import torch
+    from torch.nn.utils.rnn import pad_sequence
+
     sources, targets = ([torch.tensor(ids) for ids in side] for side in zip(*samples, strict=True))
     ids = pad_sequence(sources, batch_first=True)
     mask = pad_sequence([torch.ones_like(source) for source in sources], batch_first=True)
     return PairBatch(ids, mask, pad_sequence(targets, batch_first=True, padding_value=_PADDED))
 
 
-def summed_loss(model: Any, batch: PairBatch) -> torch.Tensor:
+def summed_loss(model: Any, batch: PairBatch) -> "torch.Tensor":
     """Returns the loss summed over the answers' tokens; the model shifts the labels itself."""
+    from torch.nn.functional import cross_entropy
+
     scores = model(input_ids=batch.ids, attention_mask=batch.mask, labels=batch.labels, use_cache=False).logits
     return cross_entropy(scores.float().flatten(0, 1), batch.labels.flatten(), ignore_index=_PADDED, reduction="sum")

@@ -3,11 +3,12 @@
 import bisect
 import random
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import torch
-from torch.nn.functional import pad
+
+if TYPE_CHECKING:
+    import torch
 
 # Best fit runs within windows of this many samples; over all samples it would be slow and no better.
 WINDOW = 8192
@@ -16,13 +17,13 @@ WINDOW = 8192
 class Row(NamedTuple):
     """Packed samples as model input: one row, and where each sample begins."""
 
-    ids: torch.Tensor
-    positions: torch.Tensor
+    ids: "torch.Tensor"
+    positions: "torch.Tensor"
     # The positions whose next token is learned, and those tokens.
-    at: torch.Tensor
-    targets: torch.Tensor
+    at: "torch.Tensor"
+    targets: "torch.Tensor"
     # The start of each sample, and the end of the row.
-    borders: torch.Tensor
+    borders: "torch.Tensor"
 
 
 def pack(lengths: Sequence[int], capacity: int, draw: random.Random) -> list[list[int]]:
@@ -37,6 +38,8 @@ def pack(lengths: Sequence[int], capacity: int, draw: random.Random) -> list[lis
 
 def padded(row: Row, length: int) -> Row:
     """Returns the row with so many tokens: what is added is one more sample, of which nothing is learned."""
+    from torch.nn.functional import pad
+
     missing = length - row.ids.shape[1]
     return row._replace(
         ids=pad(row.ids, (0, missing)),
@@ -61,6 +64,9 @@ def _fitted(samples: Sequence[int], lengths: Sequence[int], capacity: int) -> li
 
 def row(samples: Sequence[tuple[np.ndarray, np.ndarray]]) -> Row:
     """Builds a row from token ids and their learned marks."""
+    # It takes seconds to load, and most of what reads a dataset builds no row.
+    import torch
+
     lengths = [len(ids) for ids, _ in samples]
     borders = np.cumsum([0, *lengths])
     ids = np.concatenate([ids for ids, _ in samples]).astype(np.int64)

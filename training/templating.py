@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jinja2 import TemplateError
-from transformers import AutoTokenizer
-from transformers.utils.chat_template_utils import render_jinja_template
 
 from soliloquy.recipes.recipe import TrainingMessage
 from soliloquy.runtime.failure import Failure, one_line
@@ -37,6 +35,9 @@ class _Piece(NamedTuple):
 
 def load_tokenizer(folder: Path) -> Any:
     """Raises Failure."""
+    # It takes seconds to load, which a check of the settings does without.
+    from transformers import AutoTokenizer
+
     try:
         return AutoTokenizer.from_pretrained(folder, **FOLDER_ONLY)
     except (OSError, ValueError) as error:
@@ -131,6 +132,8 @@ class Template:
         return min(ends)
 
     def _rendered(self, messages: list[dict[str, str]], *, prompt: bool = False) -> tuple[str, Marks | None]:
+        from transformers.utils.chat_template_utils import render_jinja_template
+
         marked = _MARK in self._tokenizer.chat_template and not prompt
         try:
             (text,), marks = render_jinja_template(

@@ -12,6 +12,7 @@ from soliloquy.texts.utterances import FUNCTION_WORDS
 from soliloquy.truth.arithmetic_parser import reading
 from soliloquy.truth.arithmetic_policy import ABOUT, ASKING, COUNTS, WORDS
 from soliloquy.truth.measured_values import MONEY, Measured, agree, measured_number
+from soliloquy.truth.patterns import lazy_pattern
 from soliloquy.truth.quantities import quantities_in
 from soliloquy.truth.unit_table import Unit, powers_of, symbol, word
 from soliloquy.truth.units import unit, unit_after
@@ -25,16 +26,15 @@ _PHYSICAL = frozenset(["kg", "A", "K", "mol", "cd"])
 _NAMED = re.compile(r"\bhow many\s|\bin\s(?=[^\W\d_]{2,}[\s?.,]|\\?[^\W\d_]+[?.)])", re.IGNORECASE)
 _GOES_ON = re.compile(r"\s?/|\s(?:in |does )?(?:per|an?|each|every)\b", re.IGNORECASE)
 _ASKED = {
-    own: re.compile(rf"{ASKING['begins']}(?:{names}){ASKING['ends']}", re.IGNORECASE)
-    for own, names in ASKING["units"].items()
+    own: lazy_pattern(f"(?i){ASKING['begins']}(?:{each}){ASKING['ends']}") for own, each in ASKING["units"].items()
 }
 _NOUNS = [(pattern, unit(own)) for own, pattern in _ASKED.items()]
-_NOUNS += [(re.compile(words, re.IGNORECASE), unit(own)) for own, words in ASKING["phrases"].items()]
+_NOUNS += [(lazy_pattern(words, re.IGNORECASE), unit(own)) for own, words in ASKING["phrases"].items()]
 _SPEAKS_OF = [
-    (_ASKED[own] if own in ABOUT["only_asked"] else re.compile(rf"\b(?:{names})", re.IGNORECASE), own)
+    (_ASKED[own] if own in ABOUT["only_asked"] else lazy_pattern(rf"\b(?:{names})", re.IGNORECASE), own)
     for own, names in [*ASKING["units"].items(), *ABOUT["units"].items()]
 ]
-_CURRENCIES = [re.compile(names, re.IGNORECASE) for names in ABOUT["currencies"]]
+_CURRENCIES = [lazy_pattern(names, re.IGNORECASE) for names in ABOUT["currencies"]]
 _DEGREE = "°"
 _WORD = re.compile(r"[^\W\d_]+|[°$€£]")
 _THINGS = re.compile(r"\bhow many ([^\W\d_]+)", re.IGNORECASE)

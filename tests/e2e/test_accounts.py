@@ -50,10 +50,10 @@ def assert_equal_to_the_last_token(lines: list[dict[str, Any]], accounts: list[d
         assert not any(difference.values()), difference
 
 
-@pytest.mark.parametrize("dialect", ["openai-reasoning", "anthropic"])
+@pytest.mark.parametrize("dialect", [pytest.param("openai-reasoning", marks=pytest.mark.thorough), "anthropic"])
 def test_the_invoice_is_the_account_to_the_last_token_in_each_dialect(tmp_path: Path, dialect: str) -> None:
     with fake("--noise", "real", "--dialect", dialect, "--prefix-cache", "256") as url:
-        told = grown(tmp_path / "out", conversations=2, model_settings=priced(tmp_path, url))
+        told = grown(tmp_path / "out", conversations=1, model_settings=priced(tmp_path, url))
         lines = invoice(url)
     accounts = spent(tmp_path / "out")
     assert_equal_to_the_last_token(lines, accounts)
@@ -109,12 +109,12 @@ def test_without_a_price_the_cost_is_unknown_and_not_nothing(tmp_path: Path) -> 
 
 
 def test_a_budget_stops_a_run_within_the_requests_in_flight_and_a_higher_one_goes_on(tmp_path: Path) -> None:
-    budget, in_flight = 40_000, 2
+    budget, in_flight = 20_000, 2
     with fake("--latency", "10ms") as url:
-        chosen: dict[str, Any] = {"conversations": 4, "in_flight": in_flight, "model_settings": priced(tmp_path, url)}
+        chosen: dict[str, Any] = {"conversations": 2, "in_flight": in_flight, "model_settings": priced(tmp_path, url)}
         stopped = said(command(tmp_path / "out", budget_tokens=budget, **chosen))
         billed = invoice(url)
-        assert grown(tmp_path / "out", budget="900USD", **chosen)["accepted"] == 4
+        assert grown(tmp_path / "out", budget="900USD", **chosen)["accepted"] == 2
         lines = invoice(url)
     assert stopped.returncode == 1, stopped.stderr
     assert f"the budget of {budget:,} tokens" in stopped.stderr

@@ -1,6 +1,5 @@
 """Checks that impossible requests end in one line with status 2, and lose or overwrite nothing."""
 
-import json
 import os
 import sqlite3
 import subprocess
@@ -9,8 +8,11 @@ from typing import Any
 
 import pytest
 
+from soliloquy.dataset.layout import WORKING
+from soliloquy.dataset.lock import write_lock
+from soliloquy.dataset.storage import Storage
 from tests.cases import each_case
-from tests.e2e.runs import SOLILOQUY, command, dataset, grown, killed_at_end, run, said, wait_for_frames
+from tests.e2e.runs import command, dataset, grown, run, said
 
 
 def refused(arguments: list[str], environment: dict[str, str] | None = None) -> str:
@@ -24,74 +26,25 @@ def one_line(result: subprocess.CompletedProcess[str]) -> str:
     return line
 
 
-@pytest.mark.parametrize("option", ["conversations", "workers", "in_flight", "max_attempts"])
-@pytest.mark.parametrize("value", [0, -3, "many"])
-def test_a_number_out_of_range_is_named(tmp_path: Path, option: str, value: str | int) -> None:
-    line = refused([*command(tmp_path / "out"), f"--{option.replace('_', '-')}", str(value)])
-    assert f"--{option.replace('_', '-')}" in line
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_wrong_latency_is_named(tmp_path: Path) -> None:
-    assert "e.g. 200ms, 1.5s or 2m" in refused(command(tmp_path / "out", latency="soon"))
-
-
-def test_unknown_problems_are_refused_with_the_banks_there_are(tmp_path: Path) -> None:
-    assert "physics" in refused(command(tmp_path / "out", problems="chemistry"))
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize(
-    ("content", "complaint"),
-    [
-        (b'{"question": "Why?", "solution": "So."}\n{"question": 7, "solution": "x"}\n', ":2: question: "),
-        (b'{"question": "Why?"}\n', ":1: solution: "),
-        (b"question,solution\n", ":1: "),
-        (b"\xff\n", "UTF-8"),
-        (b"", "no problem"),
-    ],
-    ids=["wrong type", "missing field", "not JSON", "not UTF-8", "empty"],
-)
-def test_a_malformed_problem_file_is_refused_by_line_and_field(tmp_path: Path, content: bytes, complaint: str) -> None:
-    path = tmp_path / "problems.jsonl"
-    path.write_bytes(content)
-    assert complaint in refused(command(tmp_path / "out", problems=path))
-    assert not (tmp_path / "out").exists()
-
-
 def test_without_gvisor_nothing_begins(tmp_path: Path) -> None:
     line = refused(command(tmp_path / "out"), environment={"PATH": str(tmp_path)})
     assert "apt-get install runsc" in line
     assert not (tmp_path / "out").exists()
 
 
-@pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
-    """A run of two that succeeded."""
-    return said(command(tmp_path_factory.mktemp("small") / "out", conversations=2))
-
-
-def folder_of(result: subprocess.CompletedProcess[str]) -> Path:
-    return Path(result.args[result.args.index("--out") + 1])
-
-
 @pytest.mark.parametrize("other", [{"seed": 8}, {"noise": "real"}], ids=str)
-def test_the_folder_of_another_run_is_left_alone(
-    small: subprocess.CompletedProcess[str], other: dict[str, Any]
-) -> None:
-    out = folder_of(small)
-    before = dataset(out)
-    line = refused(command(out, **{"conversations": 2, **other}))
+def test_the_folder_of_another_run_is_left_alone(reference: Path, other: dict[str, Any]) -> None:
+    before = dataset(reference)
+    line = refused(command(reference, conversations=8, **other))
     assert "holds another run" in line
     assert next(iter(other)) in line
-    assert dataset(out) == before
+    assert dataset(reference) == before
 
 
-def test_a_run_is_never_shortened(small: subprocess.CompletedProcess[str]) -> None:
-    out = folder_of(small)
-    before = dataset(out)
-    assert "holds a run of 2 conversations, which 1 cannot shorten" in refused(command(out, conversations=1))
-    assert dataset(out) == before
+def test_a_run_is_never_shortened(reference: Path) -> None:
+    before = dataset(reference)
+    assert "holds a run of 8 conversations, which 1 cannot shorten" in refused(command(reference, conversations=1))
+    assert dataset(reference) == before
 
 
 def test_a_dataset_without_a_manifest_is_left_alone(tmp_path: Path) -> None:
@@ -111,11 +64,6 @@ def test_the_files_of_another_version_are_left_alone(tmp_path: Path, name: str, 
     assert complaint in line
     assert "choose another --out" in line
     assert theirs.read_text("utf-8") == content
-
-
-def test_a_folder_where_a_file_is_in_the_way_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("", "utf-8")
-    assert "out" in refused(command(tmp_path / "file" / "out"))
 
 
 @pytest.mark.thorough
@@ -146,11 +94,9 @@ def test_a_log_locked_by_another_program_is_named(unfinished: Path) -> None:
 
 
 def test_two_runs_cannot_grow_one_folder(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    with killed_at_end(command(out, conversations=4, in_flight=2, latency="200ms")) as first:
-        wait_for_frames(out, 1, first)
-        assert "another process is writing" in refused(command(out, conversations=4))
-        assert first.poll() is None
+    (tmp_path / WORKING).mkdir()
+    with write_lock(Storage(tmp_path), tmp_path / WORKING):
+        assert "another process is writing" in refused(command(tmp_path))
 
 
 @pytest.mark.thorough
@@ -171,19 +117,3 @@ def test_a_full_disk_stops_the_run_and_room_lets_it_go_on(reference: Path, tmp_p
         assert dataset(disk / "out") == dataset(reference)
     finally:
         subprocess.run(["umount", disk], check=True)
-
-
-@pytest.mark.parametrize("arguments", [["show"], ["dlq", "list"]])
-def test_an_empty_folder_has_nothing_to_show(tmp_path: Path, arguments: list[str]) -> None:
-    assert str(tmp_path) in refused([SOLILOQUY, *arguments, str(tmp_path)])
-
-
-def test_an_unknown_conversation_is_named(small: subprocess.CompletedProcess[str]) -> None:
-    assert "'zzz'" in refused([SOLILOQUY, "show", str(folder_of(small)), "zzz"])
-
-
-def test_the_report_is_one_json_object(small: subprocess.CompletedProcess[str]) -> None:
-    assert set(json.loads(small.stdout)) == {
-        *("requested", "accepted", "rejected", "failed", "unfit", "enrichment", "turns", "python_turns"),
-        *("executions", "parse", "verdicts", "verification", "tokens", "cost", "unpriced", "spent", "seconds"),
-    }

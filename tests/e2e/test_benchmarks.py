@@ -21,10 +21,3 @@ def test_without_gvisor_nothing_is_measured() -> None:
     assert (result.returncode, result.stdout) == (2, "")
     [line] = result.stderr.splitlines()
     assert line.startswith("soliloquy: gVisor is missing: ")
-
-
-def test_a_kafka_that_is_not_there_is_one_line() -> None:
-    result = run([sys.executable, "-m", "benchmarks", "pipeline", "--kafka", "127.0.0.1:1"])
-    assert (result.returncode, result.stdout) == (2, "")
-    [line] = result.stderr.splitlines()
-    assert line.startswith("soliloquy: 127.0.0.1:1 refuses connections")

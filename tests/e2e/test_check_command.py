@@ -123,23 +123,6 @@ def test_a_model_reads_what_patterns_leave_open(reference: Path, tmp_path: Path)
     assert read.returncode == 1
 
 
-@pytest.mark.parametrize(
-    ("content", "complaint"),
-    [
-        (b"not json\n", "manifest.json cannot be read"),
-        (b'{"format": 1}', "holds a dataset of format 1"),
-        (None, "holds no conversations"),
-    ],
-)
-def test_what_is_no_dataset_is_one_line(tmp_path: Path, content: bytes | None, complaint: str) -> None:
-    if content is not None:
-        (tmp_path / "manifest.json").write_bytes(content)
-    result = check(tmp_path)
-    assert (result.returncode, result.stdout) == (2, "")
-    [line] = result.stderr.splitlines()
-    assert complaint in line
-
-
 def reimported(reference: Path, folder: Path, form: str, ending: str) -> Path:
     rows, imported = folder / f"rows{ending}", folder / "imported"
     said([SOLILOQUY, "export", str(reference), "--format", form, "--out", str(rows)])

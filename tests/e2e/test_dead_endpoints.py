@@ -77,22 +77,12 @@ def test_an_endpoint_without_https_is_refused(tmp_path: Path) -> None:
         assert "check https and its certificate" in refused(tmp_path, url.replace("http:", "https:"))
 
 
-@pytest.mark.parametrize(
-    ("endpoint", "words"),
-    [
-        (nullcontext("http://127.0.0.1:1/v1"), "cannot connect to 127.0.0.1:1"),
-        (answering(200, "<p>hello</p>"), "not a chat completion: '<p>hello</p>'"),
-    ],
-    ids=["refused", "garbage"],
-)
-def test_what_may_pass_stops_a_run_after_a_while(
-    tmp_path: Path, endpoint: AbstractContextManager[str], words: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(progress, "PATIENCE_SECONDS", 1.0)
-    with endpoint as url:
+def test_what_may_pass_stops_a_run_after_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "PATIENCE_SECONDS", 0.2)
+    with answering(200, "<p>hello</p>") as url:
         line = stopped(tmp_path, url)
-    assert "answered no call for 1 s (" in line
-    assert words in line
+    assert "answered no call for 0.2 s (" in line
+    assert "not a chat completion: '<p>hello</p>'" in line
     assert "--wait" in line
 
 
@@ -105,38 +95,33 @@ def asking(command: list[str], url: str, *more: str) -> list[str]:
     return [SOLILOQUY, *command, "--model", "openai", "--base-url", url, "--model-name", "scripted", *more]
 
 
-@pytest.fixture(
-    params=[
-        ["problems", "verify", "mine.jsonl", *OUT],
-        ["problems", "rate", "mine.jsonl", "--tries", "2", *OUT],
-        ["evaluate", "soliloquy", "--problems", "physics", "--questions", "2", *OUT],
-        ["evaluate", "mathdial", "--dialogues", "1", *OUT],
-    ],
-    ids=lambda command: " ".join(command[:2]),
-)
-def asks(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    monkeypatch.chdir(tmp_path)
-    Path("mine.jsonl").write_text(QUESTION)
-    return list(request.param)
+KEY = (partial(answering, 401, REFUSED), 2, "requires a key: put it in OPENAI_API_KEY")
+NOBODY = (
+    partial(nullcontext, "http://127.0.0.1:1/v1"), 1, "answered no call for 0.2 s (cannot connect to 127.0.0.1:1"
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("endpoint", "status", "words"),
+    ("asks", "endpoint"),
     [
-        (partial(nullcontext, "http://127.0.0.1:1/v1"), 1, "answered no call for 1 s (cannot connect to 127.0.0.1:1"),
-        (partial(answering, 401, REFUSED), 2, "requires a key: put it in OPENAI_API_KEY"),
+        (["problems", "verify", "mine.jsonl", *OUT], NOBODY),
+        (["problems", "rate", "mine.jsonl", "--tries", "2", *OUT], KEY),
+        (["evaluate", "soliloquy", "--problems", "physics", "--questions", "2", *OUT], KEY),
+        (["evaluate", "mathdial", "--dialogues", "1", *OUT], NOBODY),
     ],
-    ids=["dead", "key"],
+    ids=["problems verify", "problems rate", "evaluate soliloquy", "evaluate mathdial"],
 )
 def test_whatever_asks_a_model_stops_and_says_why(
     asks: list[str],
-    endpoint: Callable[[], AbstractContextManager[str]],
-    status: int,
-    words: str,
+    endpoint: tuple[Callable[[], AbstractContextManager[str]], int, str],
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(progress, "PATIENCE_SECONDS", 1.0)
-    with endpoint() as url:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.jsonl").write_text(QUESTION)
+    monkeypatch.setattr(progress, "PATIENCE_SECONDS", 0.2)
+    listen, status, words = endpoint
+    with listen() as url:
         result = said(asking(asks, url))
     assert result.returncode == status
     assert words in result.stderr.splitlines()[-1]

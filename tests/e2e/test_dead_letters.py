@@ -24,14 +24,6 @@ def publish(log: Path, event: Event) -> None:
     asyncio.run(go())
 
 
-def test_foreign_bytes_on_a_topic_cost_no_conversation_and_are_kept(unfinished: Path, reference: Path) -> None:
-    poison = Event(id="poison", topic="student.replied", key="key", payload=b"\xff", source="test", time=time.time())
-    publish(unfinished / ".run" / "log.sqlite", poison)
-    assert grown(unfinished, conversations=8)["accepted"] == 8
-    assert dataset(unfinished) == dataset(reference)
-    assert "poison" in said([SOLILOQUY, "dlq", "list", str(unfinished)]).stdout
-
-
 @pytest.fixture
 def given_up(tmp_path: Path) -> Path:
     """A run's folder with a dead letter that is sound by itself."""

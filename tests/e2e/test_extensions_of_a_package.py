@@ -11,7 +11,7 @@ from benchmarks.model_load import caller, channel
 from soliloquy.dataset.reading import Dataset
 from soliloquy.v1.model_pb2 import GenerateRequest, Message
 from tests.cases import each_case
-from tests.e2e.runs import SOLILOQUY, command, run
+from tests.e2e.runs import SOLILOQUY, command, run, said
 from tests.e2e.shell import Shell, shell
 from tests.e2e.test_recipe_of_a_package import installed, with_package
 from tests.integration.model.asking import served
@@ -20,7 +20,7 @@ from tests.models.fixtures import base as base
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "extensions"
 # With this seed somebody is praised in some of them.
-SEED, CONVERSATIONS = 6, 6
+SEED, CONVERSATIONS = 6, 3
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def soliloquy(beside: Mapping[str, str]) -> Iterator[Shell]:
 def grown(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A dataset from before the package was installed."""
     out = tmp_path_factory.mktemp("grown") / "out"
-    assert run(command(out, conversations=CONVERSATIONS, problems="physics", seed=SEED)).returncode == 0
+    assert said(command(out, conversations=CONVERSATIONS, seed=SEED)).returncode == 0
     return out
 
 
@@ -53,24 +53,21 @@ def test_its_format_is_in_the_help_and_comes_back_the_same(soliloquy: Shell, gro
     assert again.read_bytes() == out.read_bytes()
 
 
-def test_its_check_finds_faults_and_rejects_conversations(
-    beside: Mapping[str, str], grown: Path, tmp_path: Path
-) -> None:
-    assert run([SOLILOQUY, "check", str(grown)]).returncode == 0
-    found = run([SOLILOQUY, "check", str(grown), "--json"], environment=beside)
+def test_its_check_finds_faults_and_rejects_conversations(soliloquy: Shell, grown: Path, tmp_path: Path) -> None:
+    assert said([SOLILOQUY, "check", str(grown)]).returncode == 0
+    found = soliloquy.run("check", grown, "--json")
     report = json.loads(found.stdout)
     assert found.returncode == 1
     assert report["rules"] == {"praise": len(report["faults"])}
     assert "the tutor says '" in report["faults"][0]["fault"]
 
     out = tmp_path / "out"
-    wanted = command(out, conversations=CONVERSATIONS, problems="physics", seed=SEED)
-    assert run(wanted, environment=beside).returncode == 0
+    soliloquy.says(*command(out, conversations=CONVERSATIONS, seed=SEED)[1:])
     manifest = json.loads((out / "manifest.json").read_bytes())
     assert manifest["run"]["checks"] == ["praise"]
     [rejected] = Dataset(out).batches(["reasons"], rejected=True)
     assert any(one.startswith("praise: turn ") for reasons in rejected["reasons"].to_pylist() for one in reasons)
-    assert run([SOLILOQUY, "check", str(out)], environment=beside).returncode == 0
+    soliloquy.says("check", out)
 
 
 def test_its_engine_is_one_of_the_model_service(soliloquy: Shell) -> None:

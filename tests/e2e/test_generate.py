@@ -67,52 +67,52 @@ def test_the_report_counts_what_the_files_hold(noisy: tuple[Path, dict[str, Any]
     assert sum(report["executions"].values()) == sum(len(turn["soliloquy"]["attempts"]) for turn in turns)
     assert sum(report["parse"].values()) == sum(len(turn["calls"]) for turn in [*turns, *taken_back])
     assert set(report["verdicts"]) == {"agree", "contradict"}
+    assert set(report) == {
+        *("requested", "accepted", "rejected", "failed", "unfit", "enrichment", "turns", "python_turns"),
+        *("executions", "parse", "verdicts", "verification", "tokens", "cost", "unpriced", "spent", "seconds"),
+    }
 
 
-def test_workers_and_conversations_in_flight_change_no_byte(reference: Path, tmp_path: Path) -> None:
-    grown(tmp_path / "out", conversations=8, workers=2, in_flight=3, latency="20ms")
-    assert dataset(tmp_path / "out") == dataset(reference)
-
-
-@pytest.mark.parametrize("lines", [pytest.param(0, marks=pytest.mark.thorough), 4])
-def test_a_killed_run_goes_on_to_the_same_dataset(reference: Path, tmp_path: Path, lines: int) -> None:
-    out = tmp_path / "out"
-    process = start(paced(out))
-    wait_for_frames(out, lines, process)
-    workers = kill_run(process)
-    grown(out, conversations=8)
-    assert dataset(out) == dataset(reference)
-    wait_for_end(workers)
+def test_a_killed_run_goes_on_to_the_same_dataset(reference: Path, unfinished: Path) -> None:
+    grown(unfinished, conversations=8)
+    assert dataset(unfinished) == dataset(reference)
 
 
 def test_a_killed_worker_is_replaced_and_loses_nothing(reference: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     process = start(paced(out, workers=2))
-    for lines in (1, 4):
-        wait_for_frames(out, lines, process)
-        kill(worker_pids(process.pid)[0])
+    wait_for_frames(out, 1, process)
+    kill(worker_pids(process.pid)[0])
     _, errors = process.communicate()
     assert process.returncode == 0, errors
     assert dataset(out) == dataset(reference)
 
 
-def test_an_interrupted_run_stops_cleanly_and_goes_on(reference: Path, tmp_path: Path) -> None:
+def test_an_interrupted_run_stops_cleanly_and_says_how_it_goes_on(tmp_path: Path) -> None:
     out = tmp_path / "out"
     process = start(paced(out))
-    wait_for_frames(out, 3, process)
+    wait_for_frames(out, 1, process)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 130
     assert "the same command goes on from here" in errors
-    assert 3 <= journal_frames(out) < 8
-    grown(out, conversations=8)
-    assert dataset(out) == dataset(reference)
+    assert 1 <= journal_frames(out) < 8
 
 
-def test_a_finished_run_is_extended_to_the_dataset_of_one_long_run(
+def test_a_finished_run_is_extended_by_any_number_of_workers_to_the_dataset_of_one_long_run(
     given_up: tuple[Path, dict[str, Any]], tmp_path: Path
 ) -> None:
-    extend(tmp_path / "out", given_up[0], **GIVING_UP)
+    """Whichever worker is faster, the same problems are given up, and the same ones accepted in their place."""
+    extend(tmp_path / "out", given_up[0], **GIVING_UP, in_flight=3, workers=2)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("recipe", ["mathdial", "scaffold"])
+def test_a_run_of_another_recipe_is_the_same_by_any_number_of_workers(tmp_path: Path, recipe: str) -> None:
+    options: dict[str, Any] = {"problems": "arithmetic", "conversations": 2, "recipe": recipe, "noise": "real"}
+    grown(tmp_path / "one", **options)
+    grown(tmp_path / "two", **options, workers=2, in_flight=3)
+    assert dataset(tmp_path / "one") == dataset(tmp_path / "two")
 
 
 @pytest.mark.thorough
@@ -175,53 +175,41 @@ def test_noise_costs_attempts_and_never_conversations(noisy: tuple[Path, dict[st
     assert set(report["parse"]) <= {"strict", "repaired", "reasked", "failed"}
 
 
-def test_a_problem_that_is_given_up_is_replaced_by_another(
-    given_up: tuple[Path, dict[str, Any]], tmp_path: Path
-) -> None:
-    """Whichever worker is faster, the same problems are accepted, and no more than requested."""
-    (one, report), two = given_up, tmp_path / "two"
-    grown(two, **GIVING_UP, in_flight=3, workers=2)
+def test_a_problem_that_is_given_up_is_replaced_by_another(given_up: tuple[Path, dict[str, Any]]) -> None:
+    out, report = given_up
     assert (report["accepted"], report["failed"]) == (6, 0)
     assert report["rejected"] > 0
-    assert [row["ordinal"] for row in records(one) + records(one, rejected=True)] != list(range(6))
-    assert dataset(one) == dataset(two)
+    assert [row["ordinal"] for row in records(out) + records(out, rejected=True)] != list(range(6))
 
 
 def test_a_run_that_cannot_have_all_says_why_and_keeps_what_it_has(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    result = said(command(out, conversations=3, max_attempts=1, max_turns=2))
+    result = said(command(out, conversations=1, max_attempts=1, max_turns=2))
     report = json.loads(result.stdout)
-    assert (result.returncode, report["accepted"], report["failed"], report["rejected"]) == (1, 0, 3, 6)
-    assert "0 of 3 after 6 problems" in result.stderr
+    assert (result.returncode, report["accepted"], report["failed"], report["rejected"]) == (1, 0, 1, 2)
+    assert "0 of 1 after 2 problems" in result.stderr
     assert "--rejected says why" in result.stderr
-    assert len(records(out, rejected=True)) == 6
+    assert len(records(out, rejected=True)) == 2
 
 
-def test_enriched_problems_come_out_the_same_anywhere_and_are_shown(tmp_path: Path) -> None:
-    asked = ["A cart of 20 kg is pushed with 50 N. What is its acceleration?", "How does 50 N speed up 20 kg?"]
-    rows = [
-        {"question": question, "solution": "Step 1) Use F = m a. Step 2) a = 50 / 20 = 2.5 m/s^2"} for question in asked
-    ]
-    problems = tmp_path / "mine.jsonl"
-    problems.write_text("\n".join(map(json.dumps, rows)), "utf-8")
-    one, two = tmp_path / "one", tmp_path / "two"
-    report = grown(one, problems=problems, conversations=3, noise="real", enrich=True)
-    grown(two, problems=problems, conversations=3, noise="real", enrich=True, workers=2)
-    assert dataset(one) == dataset(two)
+def test_enriched_problems_are_counted_and_shown(tmp_path: Path) -> None:
+    problems, out = tmp_path / "mine.jsonl", tmp_path / "out"
+    problems.write_text(
+        '{"question": "How does 50 N speed up 20 kg?", "solution": "Step 1) Use F = m a. Step 2) a = 50 / 20 = 2.5"}'
+    )
+    report = grown(out, problems=problems, conversations=1, enrich=True)
     assert sum(report["enrichment"].values()) == report["accepted"] + report["rejected"]
-    soliloquy = command(one)[0]
-    assert "outline" in said([soliloquy, "show", str(one)]).stdout
+    assert "outline" in said([SOLILOQUY, "show", str(out)]).stdout
 
 
 def test_a_conversation_is_shown_with_its_soliloquies(reference: Path) -> None:
-    soliloquy = command(reference)[0]
-    listed = said([soliloquy, "tail", str(reference)])
+    listed = said([SOLILOQUY, "tail", str(reference)])
     first = records(reference)[0]
     assert first["id"][:8] in listed.stdout
-    shown = said([soliloquy, "show", str(reference), first["id"][:8]])
+    shown = said([SOLILOQUY, "show", str(reference), first["id"][:8]])
     assert "soliloquy" in shown.stdout
     assert "is_correct = True" in shown.stdout
-    prompts = said([soliloquy, "show", str(reference), "--prompts"])
+    prompts = said([SOLILOQUY, "show", str(reference), "--prompts"])
     assert "<question>" in prompts.stdout
 
 
@@ -239,17 +227,12 @@ def test_a_verdict_that_rests_on_nothing_says_so_and_can_be_refused(tmp_path: Pa
     problems = tmp_path / "own.jsonl"
     problems.write_text("".join(json.dumps(problem) + "\n" for problem in (UNCHECKED, CHECKED)), "utf-8")
     # With this seed nobody is asked why, which no program answers.
-    grown(tmp_path / "any", problems=problems, conversations=4, seed=4)
-    unverified = {
-        conversation.problem.source: sum(turn.verification == VERIFICATION_NONE for turn in conversation.turns)
-        for conversation in Dataset(tmp_path / "any").conversations()
-    }
-    assert unverified["own.jsonl:1"] > 0
-    assert unverified["own.jsonl:2"] == 0
-    grown(tmp_path / "verified", problems=problems, conversations=2, max_attempts=1, verified=True, seed=4)
-    kept = Dataset(tmp_path / "verified")
-    assert {conversation.problem.source for conversation in kept.conversations()} == {"own.jsonl:2"}
-    assert {conversation.problem.source for conversation in kept.conversations(rejected=True)} == {"own.jsonl:1"}
+    grown(tmp_path / "out", problems=problems, conversations=2, max_attempts=1, verified=True, seed=4)
+    for rejected, source in ((False, "own.jsonl:2"), (True, "own.jsonl:1")):
+        conversations = [*Dataset(tmp_path / "out").conversations(rejected=rejected)]
+        assert {conversation.problem.source for conversation in conversations} == {source}
+        for conversation in conversations:
+            assert any(turn.verification == VERIFICATION_NONE for turn in conversation.turns) == rejected
 
 
 def test_a_problem_with_a_false_calculation_is_refused_before_anything_runs(tmp_path: Path) -> None:
@@ -267,7 +250,7 @@ def test_a_run_file_is_overridden_by_the_command_line_and_a_manifest_generates_i
 ) -> None:
     first, again, file = tmp_path / "first", tmp_path / "again", tmp_path / "run.toml"
     file.write_text(
-        'problems = "physics"\nconversations = 3\nseed = 4\nmax_turns = 15\n'
+        'problems = "physics"\nconversations = 1\nseed = 4\nmax_turns = 15\n'
         '[models]\nendpoint = "here"\n[models.endpoints.here]\nengine = "scripted"\n',
         "utf-8",
     )

@@ -3,17 +3,15 @@
 import json
 from pathlib import Path
 
-from tests.e2e.runs import SOLILOQUY, command, dataset, grown, records, said
+from tests.e2e.runs import SOLILOQUY, command, grown, records, said
 
 RECIPE = "mathdial"
 
 
-def test_a_run_of_mathdial_is_the_same_however_it_is_grown_and_goes_out_as_published_rows(tmp_path: Path) -> None:
-    out, again, rows = tmp_path / "out", tmp_path / "again", tmp_path / "rows.jsonl"
-    report = grown(out, problems="arithmetic", conversations=3, recipe=RECIPE, noise="real")
-    assert (report["accepted"], report["failed"], report["verdicts"]["contradict"]) == (3, 0, 0)
-    grown(again, problems="arithmetic", conversations=3, recipe=RECIPE, noise="real", workers=2, in_flight=3)
-    assert dataset(again) == dataset(out)
+def test_a_run_of_mathdial_goes_out_as_published_rows(tmp_path: Path) -> None:
+    out, rows = tmp_path / "out", tmp_path / "rows.jsonl"
+    report = grown(out, problems="arithmetic", conversations=2, recipe=RECIPE, noise="real")
+    assert (report["accepted"], report["failed"], report["verdicts"]["contradict"]) == (2, 0, 0)
 
     for record in records(out):
         assert record["recipe"] == RECIPE

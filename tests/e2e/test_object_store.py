@@ -33,12 +33,6 @@ def test_a_run_into_an_object_store_is_killed_and_goes_on(bucket: str, reference
     assert (verified.returncode, verified.stderr) == (0, "")
 
 
-def test_where_a_run_keeps_what_is_not_in_the_store_yet_must_be_said(bucket: str) -> None:
-    result = said(command(f"{bucket}/dataset"))
-    assert (result.returncode, result.stdout) == (2, "")
-    assert "requires --work DIR" in result.stderr
-
-
 def test_a_store_that_is_not_there_is_one_line(bucket: str, tmp_path: Path) -> None:
     result = said(command(f"{bucket}-without/dataset", work=str(tmp_path)))
     assert (result.returncode, result.stdout) == (2, "")

@@ -11,7 +11,7 @@ from tests.e2e.runs import command, dataset, grown
 from tests.integration.executor import nobody
 from tests.integration.executor.support import needs_runsc
 
-CONVERSATIONS = 4
+CONVERSATIONS = 2
 SECONDS = 300
 # Runs each command of a JSON list, as the shell's would, in one process.
 _COMMANDS = """

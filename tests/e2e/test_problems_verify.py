@@ -111,6 +111,8 @@ def test_a_run_checks_the_answers_of_its_problems_before_their_conversations(sou
     tutoring, out = Tutoring(source), tmp_path / "out"
     with model_service(tutoring) as address:
         grown(out, problems=source, conversations=4, model="ray", model_address=address, seed=3)
+    made = json.loads((out / "manifest.json").read_text())
+    assert made["run"]["model"] == "default (ray)"
     dataset = Dataset(str(out))
     by_question = {one.problem.question.split()[0]: one for one in dataset}
     agreeing = {word: came_to(one.problem) for word, one in by_question.items()}
@@ -130,6 +132,5 @@ def test_a_run_checks_the_answers_of_its_problems_before_their_conversations(sou
     # The programs are asked for at the same time: which comes first is open.
     orders = permutations(("24", "24.0", "ZeroDivisionError: division by zero"))
     assert any("; ".join(order) in shown.stdout for order in orders), shown.stdout
-    counts = json.loads((out / "manifest.json").read_text())["counts"]
-    assert counts["enrichment"] == {}
-    assert counts["unfit"] == {"programs contradict the answer": 1}
+    assert made["counts"]["enrichment"] == {}
+    assert made["counts"]["unfit"] == {"programs contradict the answer": 1}

@@ -7,7 +7,13 @@ import pytest
 from tests.e2e.runs import SOLILOQUY, said
 
 
-@pytest.mark.parametrize(("recipe", "least"), [("soliloquy", 0.79), ("mathdial", 0.75), ("scaffold", 0.73)])
+@pytest.mark.parametrize(
+    ("recipe", "least"),
+    [
+        ("soliloquy", 0.79),
+        *(pytest.param(*each, marks=pytest.mark.thorough) for each in (("mathdial", 0.75), ("scaffold", 0.73))),
+    ],
+)
 def test_caches_from_1024_tokens_on_hold_most_of_the_prompts_that_the_scripted_model_reads(
     recipe: str, least: float
 ) -> None:

@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 import pytest
 
-from soliloquy.cli import dry_run
+from soliloquy.cli import dry_run, generate
 from tests.e2e.runs import alive, said, worker_pids
 
 ROOT = Path(__file__).parents[2]
@@ -30,7 +30,10 @@ def blocks(language: str, *pages: Path) -> list[str]:
     return [block for page in pages for block in marked.findall(page.read_text("utf-8"))]
 
 
-COMMANDS = "".join(blocks("sh", *PAGES)).splitlines()
+# A few conversations take the same ways as many.
+COMMANDS = re.sub(r"--conversations [3-8]\b", "--conversations 2", "".join(blocks("sh", *PAGES))).splitlines()
+# As many of the demo's as the README shows.
+DEMO = ("--conversations 50", "--conversations 12")
 # The commands of the gateway follow the command that starts it.
 SERVED = ("soliloquy up --data", "soliloquy runs", "curl")
 PROGRAMS = blocks("python", README)
@@ -62,13 +65,14 @@ def test_every_soliloquy_command_of_the_readme_works(tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     # A forecast from fewer conversations is the same command.
     monkeypatch.setattr(dry_run, "_REHEARSED", 10)
+    monkeypatch.setattr(generate, "PILOT", 3)
     demo = shell("make --dry-run demo", ROOT).stdout
     [grow] = [line for line in demo.splitlines() if "soliloquy generate" in line]
-    commands = [grow.replace(".venv/bin/", "")]
+    commands = [grow.replace(".venv/bin/", "").replace(*DEMO)]
     commands += [line for line in COMMANDS if line.startswith(("soliloquy", "echo")) and "--kafka" not in line]
     commands = [line for line in commands if not line.startswith(SERVED)]
     assert len(commands) > 5
-    for number, command in enumerate(commands):
+    for number, command in enumerate(dict.fromkeys(commands)):
         # The two that the README begins with run as a user's shell runs them, the others in this process.
         in_shell = number < 2 or not command.startswith("soliloquy")
         result = shell(command, tmp_path, {"COLUMNS": "92"}) if in_shell else said(shlex.split(command))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from soliloquy.client import Job, Sandbox
-from tests.e2e.runs import SOLILOQUY, run, said, start
+from tests.e2e.runs import SOLILOQUY, said, start
 
 SHOT = """import math
 reach = 12.5**2 * math.sin(math.radians(60)) / 9.8
@@ -53,7 +53,7 @@ def service(*arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    with service() as (address, _):
+    with service("--wall", "5s") as (address, _):
         yield address
 
 
@@ -93,14 +93,13 @@ def test_a_job_that_fails_says_where_with_status_1() -> None:
         (b"x = ", "SyntaxError"),
         (b"x = '\0'", "null bytes"),
         (b"y = 1", "'x' is not defined"),
-        (b"#" * 1_000_000, "1000000 bytes of code; a job may have"),
         (b"while True: pass", "no end within the time limit"),
     ],
-    ids=["empty", "syntax error", "NUL", "undefined variable", "1 MB", "endless"],
+    ids=["empty", "syntax error", "NUL", "undefined variable", "endless"],
 )
 def test_code_that_cannot_work_is_a_failed_job_and_says_why(shot: Path, address: str, code: bytes, error: str) -> None:
     shot.write_bytes(code)
-    result = said(sandbox("run", shot, "--vars", "x", "--address", address))
+    result = said(sandbox("run", shot, "--vars", "x", "--wall", "500ms", "--address", address))
     assert (result.returncode, result.stderr) == (1, "")
     assert error in result.stdout.splitlines()[0]
 
@@ -113,9 +112,7 @@ def test_a_byte_order_mark_a_fence_and_greek_letters_do_no_harm(shot: Path, addr
     assert result.stdout.splitlines()[1] == "x = 1"
 
 
-def test_what_cannot_be_read_is_named(tmp_path: Path, shot: Path) -> None:
-    assert "nowhere.py" in refused(sandbox("run", tmp_path / "nowhere.py"))
-    assert "directory" in refused(sandbox("run", tmp_path))
+def test_what_cannot_be_read_is_named(shot: Path) -> None:
     shot.write_bytes(b"x = '\xff'\n")
     assert "shot.py is not UTF-8 (byte 5)" in refused(sandbox("run", shot))
 
@@ -123,9 +120,6 @@ def test_what_cannot_be_read_is_named(tmp_path: Path, shot: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (("--vars", "a,1b"), "'1b' is not the name of a variable"),
-        (("--wall", "soon"), "e.g. 200ms, 1.5s or 2m"),
-        (("--memory", "lots"), "e.g. 512MiB"),
         (("--address", "nowhere"), "use HOST:PORT"),
         (("--wall", "60s"), "--wall 60s is out of range: use 1ms to 2s"),
         (("--memory", "64GiB"), "--memory 64GiB is out of range: use 128MiB to 512MiB"),
@@ -134,11 +128,6 @@ def test_what_cannot_be_read_is_named(tmp_path: Path, shot: Path) -> None:
 )
 def test_what_cannot_be_had_is_named(shot: Path, options: tuple[str, ...], complaint: str) -> None:
     assert complaint in refused(sandbox("run", shot, *options))
-
-
-def test_a_service_that_is_not_there_is_named(shot: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("soliloquy.cli.sandbox._ANSWER_SECONDS", 2.0)
-    assert "Connection refused" in refused(sandbox("run", shot, "--address", "127.0.0.1:1"))
 
 
 @pytest.mark.parametrize("arguments", [("run", __file__), ("serve", *ANY_PORT), ("selftest",)], ids=lambda it: it[0])
@@ -155,7 +144,7 @@ def test_a_runsc_that_fails_is_quoted(tmp_path: Path, shot: Path) -> None:
 
 
 def test_the_selftest_proves_each_kind_of_sandbox() -> None:
-    result = run(sandbox("selftest"))
+    result = said(sandbox("selftest"))
     assert (result.returncode, result.stderr) == (0, "")
     runsc, cgroups, *kinds, proved = result.stdout.splitlines()
     assert runsc.startswith("runsc ")
@@ -164,16 +153,14 @@ def test_the_selftest_proves_each_kind_of_sandbox() -> None:
     assert "its kernel is gVisor" in proved
 
 
-def test_a_service_takes_jobs_from_other_programs(shot: Path) -> None:
-    with service("--wall", "5s") as (address, process):
-        result = said(sandbox("run", shot, "--vars", "reach", "--wall", "4s", "--address", address))
-        assert (result.returncode, result.stderr) == (0, "")
-        assert "reach = 13.807802994012095" in result.stdout
-        over = refused(sandbox("run", shot, "--wall", "6s", "--address", address))
-        assert "--wall 6s is out of range: use 1ms to 5s" in over
-        taken = refused(sandbox("serve", "--listen", address))
-        assert "Address already in use" in taken
-        assert process.poll() is None
+def test_a_service_takes_jobs_from_other_programs(shot: Path, address: str) -> None:
+    result = said(sandbox("run", shot, "--vars", "reach", "--wall", "4s", "--address", address))
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "reach = 13.807802994012095" in result.stdout
+    over = refused(sandbox("run", shot, "--wall", "6s", "--address", address))
+    assert "--wall 6s is out of range: use 1ms to 5s" in over
+    taken = refused(sandbox("serve", "--listen", address))
+    assert "Address already in use" in taken
 
 
 async def test_a_terminated_service_answers_the_job_that_it_runs(tmp_path: Path) -> None:

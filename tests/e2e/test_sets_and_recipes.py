@@ -88,11 +88,11 @@ def _bigmath() -> Rows:
 
 # The rows of each form, the suffix of its file, how many of them each recipe can use, and the recipes that are run.
 SETS: dict[str, tuple[Rows, str, tuple[int, int, int], Sequence[str]]] = {
-    "gsm8k": (_gsm8k(), "jsonl", (3, 3, 3), ["mathdial"]),
-    "mathdial": (_mathdial(), "jsonl", (3, 3, 3), ["scaffold"]),
+    "gsm8k": (_gsm8k(), "jsonl", (3, 3, 3), []),
+    "mathdial": (_mathdial(), "jsonl", (3, 3, 3), []),
     "sgsm": (_sgsm(), "csv", (4, 4, 4), ["soliloquy"]),
     "bigmath": (_bigmath(), "jsonl", (3, 3, 3), ["mathdial"]),
-    "physics": ([LIFT, SKY], "json", (2, 1, 1), ["soliloquy", "scaffold"]),
+    "physics": ([LIFT, SKY], "json", (2, 1, 1), ["scaffold"]),
 }
 # The stand-in for a model errs in calculations of the solution. Where there are none it has no wrong solution to offer.
 WITHOUT_CONFUSION = ("bigmath", "mathdial")

@@ -50,7 +50,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(content)
     (folder / "empty").mkdir()
-    grown(folder / "dataset", conversations=2)
+    grown(folder / "dataset", conversations=1)
     return folder
 
 
@@ -63,6 +63,8 @@ def test_a_wrong_usage_is_answered_in_one_line_that_says_what_to_do(
     place: Path, monkeypatch: pytest.MonkeyPatch, usage: Mapping[str, Any]
 ) -> None:
     monkeypatch.chdir(place)
+    for command in ("runs", "sandbox"):
+        monkeypatch.setattr(f"soliloquy.cli.{command}._ANSWER_SECONDS", 0.5)
     before = files_of(place)
     done = said([SOLILOQUY, *shlex.split(usage["run"])])
     left = files_of(place) - before

@@ -26,7 +26,7 @@ class BadFamily(ValueError):
 
 
 class _FamilyTable(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)  # Most commands read no family.
 
 
 class GivenTable(_FamilyTable):

@@ -20,11 +20,16 @@ SAVING = """(() => {
 pytestmark = [needs_chromium, pytest.mark.asyncio(loop_scope="package")]
 
 
-async def test_the_bar_of_a_run_counts_nothing_but_accepted_conversations(page: Page, served: Site) -> None:
-    run = served.started(4, request_id="all-rejected", in_flight=4, max_turns=2, max_attempts=1)
-    await page.evaluate(f"location.hash = '#/runs/{run}'")
-    await page.until(f"{STATE} === 'incomplete' && document.querySelectorAll('.list a').length === 8")
-    assert await page.evaluate("document.querySelector('.progress').ariaValueText") == "0 of 4, 0%"
+@pytest.fixture
+def rejected(served: Site) -> str:
+    """A run of two, the same for each test, whose four problems have every attempt rejected."""
+    return served.started(2, request_id="to-compare", seed=5, max_turns=2, max_attempts=1, name="Two turns")
+
+
+async def test_the_bar_of_a_run_counts_nothing_but_accepted_conversations(page: Page, rejected: str) -> None:
+    await page.evaluate(f"location.hash = '#/runs/{rejected}'")
+    await page.until(f"{STATE} === 'incomplete' && document.querySelectorAll('.list a').length === 4")
+    assert await page.evaluate("document.querySelector('.progress').ariaValueText") == "0 of 2, 0%"
     filled = "[...document.querySelectorAll('.progress i')].map((part) => part.getBoundingClientRect().width)"
     assert await page.evaluate(filled) == [0]
     assert await page.evaluate("document.querySelector('.rejected dd').textContent") == "100%"
@@ -32,24 +37,22 @@ async def test_the_bar_of_a_run_counts_nothing_but_accepted_conversations(page: 
     assert len(set(await page.evaluate(tops))) == 1
 
 
-async def test_the_reasons_of_rejections_are_counted_and_narrow_the_list(page: Page, served: Site) -> None:
-    run = served.started(3, request_id="rejected-for-a-reason", in_flight=4, max_turns=2, max_attempts=1)
-    await page.evaluate(f"location.hash = '#/runs/{run}'")
-    await page.until(f"{STATE} === 'incomplete' && document.querySelectorAll('.list a').length === 6")
+async def test_the_reasons_of_rejections_are_counted_and_narrow_the_list(page: Page, rejected: str) -> None:
+    await page.evaluate(f"location.hash = '#/runs/{rejected}'")
+    await page.until(f"{STATE} === 'incomplete' && document.querySelectorAll('.list a').length === 4")
     rows = "[...document.querySelectorAll('.reasons-found button')].map((row) => row.textContent)"
-    assert any("not solved" in row and "6 · 100%" in row for row in await page.evaluate(rows))
+    assert any("not solved" in row and "4 · 100%" in row for row in await page.evaluate(rows))
     await page.evaluate("location.hash = '#/runs'")
-    await page.until("document.querySelector('table.runs tbody')?.textContent.includes('6 of 6, mostly ')")
+    await page.until("document.querySelector('table.runs tbody')?.textContent.includes('4 of 4, mostly ')")
     await page.evaluate("history.back()")
     await page.click(".reasons-found button", "not solved")
-    await page.until("document.querySelector('.found')?.textContent.includes('6 conversations match')")
+    await page.until("document.querySelector('.found')?.textContent.includes('4 conversations match')")
     await page.click(".narrowing .chip", "not solved")
-    await page.until("document.querySelector('.found')?.textContent === '6 conversations'")
+    await page.until("document.querySelector('.found')?.textContent === '4 conversations'")
 
 
-async def test_two_runs_are_compared_side_by_side(page: Page, served: Site, grown: str) -> None:
-    run = served.started(2, request_id="to-compare", seed=5, max_turns=2, max_attempts=1, name="Two turns")
-    await page.evaluate(f"location.hash = '#/runs/{run}'")
+async def test_two_runs_are_compared_side_by_side(page: Page, rejected: str, grown: str) -> None:
+    await page.evaluate(f"location.hash = '#/runs/{rejected}'")
     await page.until(f"{STATE} === 'incomplete'")
     await page.click(".tools a", "Compare")
     await page.until("document.querySelector('#second-run')")
@@ -63,24 +66,23 @@ async def test_two_runs_are_compared_side_by_side(page: Page, served: Site, grow
     assert "recipe" not in rows
     assert rows["accepted"][0] == "0% (0 of 4)"
     assert rows["not solved"][0] == "100% (4 of 4)"
-    assert await page.evaluate("location.hash") == f"#/compare/{run}/{grown}"
+    assert await page.evaluate("location.hash") == f"#/compare/{rejected}/{grown}"
     await page.evaluate(
         "(() => { const real = fetch; window.polls = 0;"
         "window.fetch = (...call) => { window.polls += 1; return real(...call); }; })()"
     )
     await page.evaluate("document.querySelector('.runs-compared a').focus()")
-    await page.until("window.polls >= 4")
+    await page.until("window.polls >= 2")
     assert await page.evaluate("document.activeElement.tagName") == "A"
 
 
-async def test_the_page_of_an_incomplete_run_notices_that_it_goes_on(page: Page, served: Site) -> None:
-    run = served.started(2, request_id="to-compare", seed=5, max_turns=2, max_attempts=1, name="Two turns")
-    await page.evaluate(f"location.hash = '#/runs/{run}'")
+async def test_the_page_of_an_incomplete_run_notices_that_it_goes_on(page: Page, rejected: str) -> None:
+    await page.evaluate(f"location.hash = '#/runs/{rejected}'")
     await page.until(f"{STATE} === 'incomplete'")
     await page.evaluate(
         "(() => { const real = fetch; window.fetch = async (path, options) => {"
         "if (path.endsWith('/watch')) window.watched = true;"
-        f"if (path !== '/v1/runs/{run}') return real(path, options);"
+        f"if (path !== '/v1/runs/{rejected}') return real(path, options);"
         "const status = await (await real(path, options)).json();"
         "return Response.json({ ...status, state: 'RUN_STATE_RUNNING' }); }; })()"
     )

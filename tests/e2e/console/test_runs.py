@@ -52,14 +52,14 @@ async def test_whoever_presses_start_again_after_a_lost_answer_has_one_run(page:
 
 
 async def test_a_lost_connection_is_told_and_comes_back_by_itself(page: Page, served: Site) -> None:
-    run = served.started(40, request_id="for-a-lost-connection", in_flight=4)
+    run = served.started(16, request_id="for-a-lost-connection", in_flight=2)
     await page.evaluate(f"window.stayed = true; location.hash = '#/runs/{run}'")
     await page.until("Number(document.querySelector('.accepted dd')?.textContent) > 0")
     os.kill(served.gateway, signal.SIGKILL)
     await page.until("!document.getElementById('lost').hidden")
     assert "Connection lost" in await page.evaluate("document.getElementById('lost').textContent")
     await page.until("document.getElementById('lost').hidden && document.querySelector('.toast')")
-    await page.until(f"{STATE} === 'finished' && document.querySelector('.accepted dd').textContent === '40'")
+    await page.until(f"{STATE} === 'finished' && document.querySelector('.accepted dd').textContent === '16'")
     assert await page.evaluate("window.stayed")
     page.complaints.clear()
 

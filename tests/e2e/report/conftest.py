@@ -12,10 +12,10 @@ from soliloquy.v1.sandbox_pb2 import Lane
 from tests.datasets import accepted_rows, rejected_rows, timing_rows, written
 from tests.e2e.chromium import Page, chromium
 from tests.e2e.report.contents import HIDDEN, HOSTILE, ID_OF, READY, copied, hostile, of_recipe
-from tests.e2e.runs import SOLILOQUY, run
+from tests.e2e.runs import SOLILOQUY, said
 from tests.unit.scripted.growing import grown
 
-GROWN, COPIES = 12, 8
+GROWN, COPIES = 8, 12
 
 
 @pytest.fixture(scope="package")
@@ -57,7 +57,7 @@ def folder(
         ("timings/00000.parquet", timing_rows(conversations, begun=1_000, apart=0.5)),
     ]
     out = written(tmp_path_factory.mktemp("dataset"), shards)
-    result = run([SOLILOQUY, "report", str(out)])
+    result = said([SOLILOQUY, "report", str(out)])
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout == f"The report: {(out / 'report.html').as_uri()}\n"
     return out

@@ -1,7 +1,7 @@
 """Activation of adapters: what fails never answers, and the record says what does."""
 
 import shutil
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -19,7 +19,6 @@ from soliloquy_training.adapters.activation import Activation, Canary
 from soliloquy_training.adapters.registry import Active, NotActivated, Registry
 from soliloquy_training.adapters.serving import ModelService
 from soliloquy_training.adapters.version import Version, read_version
-from tests.integration.adapters.plain import plain
 from tests.integration.model.asking import Asking
 from tests.models import needs_torch
 from tests.unit.training.adapters.folders import front_matter
@@ -30,19 +29,24 @@ pytestmark = needs_torch
 @pytest.fixture(autouse=True)
 def short_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Weights drawn at random find no end of a text."""
-    monkeypatch.setattr("soliloquy_training.adapters.activation._MAX_TOKENS", 20)
+    monkeypatch.setattr("soliloquy_training.adapters.activation._MAX_TOKENS", 4)
+
+
+@pytest.fixture(scope="module")
+def address(base: Path) -> Iterator[str]:
+    # Every process that only looks for tests would pay for it.
+    from soliloquy_services.model.in_process import serve_weights
+
+    with serve_weights(base) as address:
+        yield address
 
 
 @pytest.fixture
-async def port(base: Path) -> AsyncIterator[int]:
-    async with plain(base) as port:
-        yield port
-
-
-@pytest.fixture
-async def service(port: int) -> AsyncIterator[ModelService]:
-    async with ModelService(f"127.0.0.1:{port}") as service:
+async def service(address: str) -> AsyncIterator[ModelService]:
+    async with ModelService(address) as service:
         yield service
+        for adapter in (await service.info()).adapters:
+            await service.unload(adapter.name)
 
 
 @pytest.fixture
@@ -102,11 +106,11 @@ def test_the_canaries_are_prompts_of_all_who_play_the_tutor() -> None:
 
 
 async def test_an_adapter_answers_when_it_is_active_and_the_one_before_after_a_rollback_without_a_lost_request(
-    activation: Activation, service: ModelService, port: int, versions: Sequence[Version]
+    activation: Activation, service: ModelService, address: str, versions: Sequence[Version]
 ) -> None:
     first, other, _ = versions
     await activation.activate(first, prompts(), readable=0.0)
-    async with Asking(port=port, adapter="tutor") as asking:
+    async with Asking(port=int(address.rpartition(":")[2]), adapter="tutor", callers=2) as asking:
         assert set(await asking.more()) == {first.digest}
         active = await activation.activate(other, prompts(), readable=0.0)
         assert (active.version, active.before) == (other.id, (first.id,))

@@ -19,6 +19,7 @@ def snippet(**expected: Any) -> Snippet:
     return Snippet(name="a snippet", job=Job(code="x = 1"), expected=expected)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("snippet", SNIPPETS, ids=lambda snippet: snippet.name)
 async def test_a_plain_subprocess_gives_the_expected_values(snippet: Snippet) -> None:
     await in_subprocess(snippet)

@@ -18,7 +18,7 @@ async def replies(opened: Room, name: str) -> list[Graded]:
     return [one for journey in journeys(name) for one in [one async for one in graded(opened, journey)]]
 
 
-@pytest.mark.parametrize("name", ["first", "second", "third"])
+@pytest.mark.parametrize("name", [pytest.param("first", marks=pytest.mark.thorough), "second", "third"])
 async def test_nobody_is_told_wrong_for_words_that_cannot_be_read_nor_right_without_a_calculation(
     sandbox: str, name: str
 ) -> None:

@@ -33,7 +33,7 @@ from tests.waiting import until
 RUN = numbered(0).run
 # More than the small disk holds.
 CONVERSATIONS = 200
-FILES = {"openai": ".jsonl", "fastchat": ".json", "hf": ""}
+FILES = {"openai": ".jsonl", "hf": ""}
 
 
 @pytest.fixture

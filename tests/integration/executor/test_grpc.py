@@ -13,7 +13,6 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 
 from soliloquy.client import JobRefused, Sandbox, ServiceUnavailable
-from soliloquy.runtime.http_server import CannotListen
 from soliloquy.runtime.traces import spans
 from soliloquy.runtime.traces.export import sending
 from soliloquy.v1.sandbox_pb2 import (
@@ -261,12 +260,6 @@ async def test_what_breaks_in_the_service_is_logged_there_and_not_told(
     [record] = [record for record in caplog.records if record.levelno == logging.ERROR]
     assert record.exc_info is not None
     assert "secret" in str(record.exc_info[1])
-
-
-async def test_an_address_that_is_taken_is_said_so(pool: SandboxPool) -> None:
-    async with served(pool) as address:
-        with pytest.raises(CannotListen, match=f"{address}: Address already in use"):
-            await SandboxServer(pool, SandboxSettings()).start(address)
 
 
 async def test_the_raw_contract_is_enough_for_a_caller(pool: SandboxPool) -> None:

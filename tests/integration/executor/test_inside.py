@@ -7,7 +7,7 @@ import pytest_asyncio
 
 from soliloquy.v1.sandbox_pb2 import STATUS_MEMORY, STATUS_OK
 from soliloquy_services.executor.launcher import SandboxLauncher
-from soliloquy_services.executor.policy import CGROUP, KINDS, MATH, ZYGOTE_UID
+from soliloquy_services.executor.policy import CGROUP, MATH, ZYGOTE_UID
 from soliloquy_services.executor.sandbox import WarmSandbox
 from tests.integration.executor.sites import assert_sound, booted, opened, run
 from tests.integration.executor.support import needs_runsc
@@ -48,7 +48,7 @@ async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Sandbo
         yield site
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=[MATH, pytest.param("numpy", marks=pytest.mark.thorough), "sympy"])
 def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

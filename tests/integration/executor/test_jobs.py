@@ -99,12 +99,6 @@ async def test_a_dataclass_works_as_in_a_module_of_its_own(pool: SandboxPool) ->
     assert (await value_of(pool, code)).real == 2.5
 
 
-@each_case
-async def test_nothing_passes_from_one_job_to_the_next(pool: SandboxPool, leave: str, look: str) -> None:
-    await pool.execute(job(leave))
-    assert (await value_of(pool, look)).boolean is False
-
-
 async def test_each_job_has_a_uid_of_its_own(pool: SandboxPool) -> None:
     uids = [(await value_of(pool, "import os; x = os.getuid()")).integer for _ in range(3)]
     assert len(set(uids)) == 3

@@ -11,17 +11,7 @@ from soliloquy_services.executor.gvisor.runsc import SandboxUnavailable
 from soliloquy_services.executor.launcher import open_launcher, selftest
 from soliloquy_services.executor.policy import SandboxSettings
 from soliloquy_services.executor.pool import SandboxPool
-from tests.integration.executor.support import Runsc, job, needs_runsc, runsc_pids
-
-
-async def test_without_runsc_the_pool_says_how_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    pool = SandboxPool(SandboxSettings(runtime_dir=tmp_path))
-    with pytest.raises(SandboxUnavailable, match="apt-get install runsc"):
-        await pool.start()
-    assert pool.fault
-    with pytest.raises(SandboxUnavailable):
-        await pool.execute(job("x = 1"))
+from tests.integration.executor.support import Runsc, needs_runsc, runsc_pids
 
 
 @needs_runsc

@@ -1,4 +1,4 @@
-"""The gateway's promises over every transport; each adapter's test class inherits them."""
+"""The gateway's promises: those that rest on the transport, and the others."""
 
 import asyncio
 from collections import Counter
@@ -16,7 +16,6 @@ from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished,
 from soliloquy.v1.gateway_pb2 import (
     CancelRunRequest,
     FinishedConversation,
-    GetRunRequest,
     ListConversationsRequest,
     ListDeadLetterCausesRequest,
     ListDeadLettersRequest,
@@ -57,49 +56,8 @@ async def last_of(gateway: Gateway, run_id: str, seconds: float = 90.0) -> RunSt
     return told[-1]
 
 
-class GatewayContract:
-    """Needs a fixture `connect` that opens the same, at first empty, transport whenever it is called."""
-
-    async def test_a_run_ends_with_exactly_what_was_asked_for_whatever_is_rejected(self, connect: Connect) -> None:
-        collecting = Collecting(lambda one: ["length: turn 2: long"] if (one.ordinal + one.attempt) % 3 == 0 else [])
-        async with connect() as transport, growing(transport, collecting), opened(transport) as gateway:
-            run = await gateway.start_run(asked(conversations=10))
-            last = await last_of(gateway, run.id)
-            listed = await gateway.list_conversations(
-                ListConversationsRequest(run=run.id, verdict=Verdict.VERDICT_REJECTED, page_size=3)
-            )
-        assert (last.state, last.progress.accepted) == (FINISHED, 10)
-        assert last.progress.rejected == listed.total == len(collecting.seen) - 10
-        assert last.progress.tokens["tutor"].prompt == 10 * len(collecting.seen)
-        assert last.progress.flags == last.progress.reasons["length"] == last.progress.rejected
-        assert Counter(collecting.seen).most_common(1)[0][1] == 1
-
-    async def test_the_same_request_id_is_the_same_run(self, connect: Connect) -> None:
-        async with connect() as transport, opened(transport) as gateway:
-            first, second = await asyncio.gather(gateway.start_run(asked()), gateway.start_run(asked()))
-            assert first == second
-            with pytest.raises(Refusal, match="with other settings") as refused:
-                await gateway.start_run(asked(conversations=7))
-            assert refused.value.code == Code.EXISTS
-            other = await gateway.start_run(asked("two"))
-            listed = await gateway.list_runs(ListRunsRequest())
-        assert [run.id for run in listed.runs] == [other.id, first.id]
-        assert other.id.split("-")[0] == first.id.split("-")[0]
-
-    async def test_a_paused_run_starts_nothing_further_until_it_is_resumed(self, connect: Connect) -> None:
-        collecting = Collecting()
-        collecting.open.clear()
-        async with connect() as transport, growing(transport, collecting), opened(transport) as gateway:
-            run = await gateway.start_run(asked(conversations=30))
-            await until(lambda: under_way(gateway, run.id, 4))
-            paused = await gateway.pause_run(PauseRunRequest(run=run.id))
-            assert paused.state == PAUSED
-            collecting.open.set()
-            await until(lambda: under_way(gateway, run.id, 0))
-            # Four in flight, and eight that were submitted ahead of need.
-            assert 4 <= (await status_of(gateway, run.id)).progress.accepted <= 12
-            await gateway.resume_run(ResumeRunRequest(run=run.id))
-            assert (await last_of(gateway, run.id)).progress.accepted == 30
+class LogContract:
+    """Every transport keeps it. Needs a fixture `connect` that opens the same, at first empty, transport each time."""
 
     async def test_a_cancelled_run_is_over_and_stays_so(self, connect: Connect) -> None:
         collecting = Collecting()
@@ -129,6 +87,104 @@ class GatewayContract:
         assert (last.state, last.progress.accepted) == (FINISHED, 100)
         assert sorted(collecting.seen) == [(ordinal, 0) for ordinal in range(100)]
 
+    async def test_a_run_that_ended_short_goes_on_when_its_letters_are_replayed_beside_the_gateway(
+        self, connect: Connect
+    ) -> None:
+        collecting = Collecting()
+        collecting.broken = {1, 4}
+        async with connect() as transport, growing(transport, collecting), opened(transport) as gateway:
+            run = await gateway.start_run(asked(conversations=6))
+            assert (await last_of(gateway, run.id)).state == SHORT
+            collecting.broken.clear()
+            assert await replay(transport, ()) == 2
+            async with asyncio.timeout(120), aclosing(gateway.watch_runs(ListRunsRequest(page_size=1))) as watched:
+                last = (await anext(watched)).runs[0]
+                # Kafka marks letters as replayed after it has published them, so the run may finish before.
+                while last.state != FINISHED or last.progress.dead_letters:
+                    last = (await anext(watched)).runs[0]
+            assert last.progress.accepted == 6
+
+    async def test_who_follows_the_conversations_is_told_of_each_once(self, connect: Connect) -> None:
+        collecting = Collecting()
+        collecting.open.clear()
+        async with connect() as transport, growing(transport, collecting), opened(transport) as gateway:
+            run = await gateway.start_run(asked(conversations=6))
+            async with aclosing(gateway.tail_conversations(TailConversationsRequest(run=run.id))) as tail:
+                first = asyncio.create_task(anext(tail))
+                await asyncio.sleep(0)
+                collecting.open.set()
+                told = [await first, *[await anext(tail) for _ in range(5)]]
+        assert sorted(one.ordinal for one in told if isinstance(one, FinishedConversation)) == [0, 1, 2, 3, 4, 5]
+
+    async def test_a_whole_conversation_is_read_from_its_topic(self, connect: Connect) -> None:
+        of_run, ending = Run(id="run"), Ending.ENDING_SOLVED
+        whole: dict[str, Any] = {"run": of_run, "problem": Problem(question="How far?"), "ending": ending}
+        conversations = [Conversation(id=f"c{number}", person=number == 3, **whole) for number in range(6)]
+        async with connect() as transport:
+            finished = [ConversationFinished(conversation=one) for one in conversations]
+            await transport.publish([first_event(one, source="test", time=0.0) for one in finished])
+            [place] = [one for one in await held(transport, "conversation.finished") if one.event.key == "c3"]
+            origin = Origin(topic=place.partition.topic, partition=place.partition.number, offset=place.offset)
+            shown = FinishedConversation(id="c3", run="run")
+            assert await read_conversation(Entry(shown=shown, origin=origin), transport, None) == conversations[3]
+            # The others are what a forged event may name.
+            after, another = Origin(topic=origin.topic, offset=10_000), Origin(topic="run.changed")
+            for elsewhere in (None, after, another, Origin(topic="../x"), Origin(topic=origin.topic, partition=10_000)):
+                with pytest.raises(Refusal, match="conversation c3 of run run cannot be read"):
+                    await read_conversation(Entry(shown=shown, origin=elsewhere), transport, None)
+
+    async def test_what_others_grow_is_found_and_read_and_left_to_them(self, connect: Connect) -> None:
+        run = Run(id="chats", growing="soliloquy", recipe="soliloquy", max_turns=50, max_attempts=1)
+        conversation = Conversation(id="kept", run=run, ending=Ending.ENDING_SOLVED, person=True)
+        collected = ConversationCollected(conversation=conversation, accepted=True, summary=Summary(turns=2))
+        asking = PauseRunRequest(run="chats-soliloquy")
+        async with connect() as transport:
+            async with opened(transport) as gateway:
+                await transport.publish([first_event(collected, source="collector", time=5.0)])
+                await until(lambda: is_known(gateway, asking.run))
+            # Another gateway finds it anew.
+            async with opened(transport) as gateway:
+                [found] = (await gateway.list_runs(ListRunsRequest(state=RunState.RUN_STATE_OPEN))).runs
+                [one] = (await gateway.list_conversations(ListConversationsRequest(run=found.id))).conversations
+                with pytest.raises(Refusal, match="run chats-soliloquy is open and cannot be paused") as refused:
+                    await gateway.pause_run(asking)
+        assert (found.id, found.request.recipe, found.progress.accepted) == (asking.run, "soliloquy", 1)
+        assert (one.id, one.finished_at) == ("kept", 5.0)
+        assert refused.value.code == Code.NOT_NOW
+
+
+class GatewayContract(LogContract):
+    """One transport suffices for what the gateway alone promises."""
+
+    async def test_a_run_ends_with_exactly_what_was_asked_for_whatever_is_rejected(self, connect: Connect) -> None:
+        collecting = Collecting(lambda one: ["length: turn 2: long"] if (one.ordinal + one.attempt) % 3 == 0 else [])
+        async with connect() as transport, growing(transport, collecting), opened(transport) as gateway:
+            run = await gateway.start_run(asked(conversations=10))
+            last = await last_of(gateway, run.id)
+            listed = await gateway.list_conversations(
+                ListConversationsRequest(run=run.id, verdict=Verdict.VERDICT_REJECTED, page_size=3)
+            )
+        assert (last.state, last.progress.accepted) == (FINISHED, 10)
+        assert last.progress.rejected == listed.total == len(collecting.seen) - 10
+        assert last.progress.tokens["tutor"].prompt == 10 * len(collecting.seen)
+        assert last.progress.flags == last.progress.reasons["length"] == last.progress.rejected
+        assert Counter(collecting.seen).most_common(1)[0][1] == 1
+
+    async def test_a_paused_run_starts_nothing_further_until_it_is_resumed(self, connect: Connect) -> None:
+        collecting = Collecting()
+        collecting.open.clear()
+        async with connect() as transport, growing(transport, collecting), opened(transport) as gateway:
+            run = await gateway.start_run(asked(conversations=30))
+            await until(lambda: under_way(gateway, run.id, 4))
+            paused = await gateway.pause_run(PauseRunRequest(run=run.id))
+            assert paused.state == PAUSED
+            collecting.open.set()
+            await until(lambda: under_way(gateway, run.id, 0))
+            # Four in flight, and eight that were submitted ahead of need.
+            assert 4 <= (await status_of(gateway, run.id)).progress.accepted <= 12
+            await gateway.resume_run(ResumeRunRequest(run=run.id))
+            assert (await last_of(gateway, run.id)).progress.accepted == 30
+
     async def test_a_run_whose_problems_are_given_up_ends_short_and_says_why(self, connect: Connect) -> None:
         collecting = Collecting(lambda one: ["length: turn 2: long"])
         async with connect() as transport, growing(transport, collecting), opened(transport) as gateway:
@@ -136,35 +192,6 @@ class GatewayContract:
             last = await last_of(gateway, run.id)
         assert (last.state, last.progress.given_up) == (SHORT, 6)
         assert last.because == "0 of 3 after 6 problems: 6 had every attempt rejected (2 each)"
-
-    async def test_what_finishes_is_told_to_who_follows_as_it_does(self, connect: Connect) -> None:
-        collecting = Collecting()
-        collecting.open.clear()
-        async with connect() as transport, growing(transport, collecting), opened(transport) as gateway:
-            run = await gateway.start_run(asked(conversations=5))
-            async with aclosing(gateway.watch_run(WatchRunRequest(run=run.id))) as watched:
-                assert (await anext(watched)).progress.accepted == 0
-                collecting.open.set()
-                told = [status.progress.accepted async for status in watched]
-        assert told == sorted(told)
-        assert told[-1] == 5
-
-    async def test_who_watches_the_list_is_told_of_runs_that_come_and_of_what_comes_of_them(
-        self, connect: Connect
-    ) -> None:
-        async with (
-            connect() as transport,
-            growing(transport, Collecting()),
-            opened(transport) as gateway,
-            aclosing(gateway.watch_runs(ListRunsRequest(page_size=1))) as watched,
-            asyncio.timeout(120),
-        ):
-            assert not (await anext(watched)).runs
-            run = await gateway.start_run(asked(conversations=5))
-            listed = (await anext(watched)).runs[0]
-            while listed.state != FINISHED:
-                listed = (await anext(watched)).runs[0]
-        assert (listed.id, listed.progress.accepted) == (run.id, 5)
 
     async def test_a_run_that_waits_for_its_dead_letters_goes_on_when_they_are_replayed(self, connect: Connect) -> None:
         collecting = Collecting()
@@ -186,23 +213,6 @@ class GatewayContract:
             with pytest.raises(Refusal, match="no dead letter has the id") as refused:
                 await gateway.replay_dead_letter(ReplayDeadLetterRequest(id=letters[0].id))
             assert refused.value.code == Code.UNKNOWN
-
-    async def test_a_run_that_ended_short_goes_on_when_its_letters_are_replayed_beside_the_gateway(
-        self, connect: Connect
-    ) -> None:
-        collecting = Collecting()
-        collecting.broken = {1, 4}
-        async with connect() as transport, growing(transport, collecting), opened(transport) as gateway:
-            run = await gateway.start_run(asked(conversations=6))
-            assert (await last_of(gateway, run.id)).state == SHORT
-            collecting.broken.clear()
-            assert await replay(transport, ()) == 2
-            async with asyncio.timeout(120), aclosing(gateway.watch_runs(ListRunsRequest(page_size=1))) as watched:
-                last = (await anext(watched)).runs[0]
-                # Kafka marks letters as replayed after it has published them, so the run may finish before.
-                while last.state != FINISHED or last.progress.dead_letters:
-                    last = (await anext(watched)).runs[0]
-            assert last.progress.accepted == 6
 
     async def test_dead_letters_of_one_cause_are_replayed_together_and_others_stay(
         self, connect: Connect, monkeypatch: pytest.MonkeyPatch
@@ -272,60 +282,6 @@ class GatewayContract:
         for message in submitted:
             assert isinstance(message, ProblemSubmitted)
             assert message.run.prompts["deciding.txt"].endswith("Be brief.")
-
-    async def test_who_follows_the_conversations_is_told_of_each_once(self, connect: Connect) -> None:
-        collecting = Collecting()
-        collecting.open.clear()
-        async with connect() as transport, growing(transport, collecting), opened(transport) as gateway:
-            run = await gateway.start_run(asked(conversations=6))
-            async with aclosing(gateway.tail_conversations(TailConversationsRequest(run=run.id))) as tail:
-                first = asyncio.create_task(anext(tail))
-                await asyncio.sleep(0)
-                collecting.open.set()
-                told = [await first, *[await anext(tail) for _ in range(5)]]
-        assert sorted(one.ordinal for one in told if isinstance(one, FinishedConversation)) == [0, 1, 2, 3, 4, 5]
-
-    async def test_a_whole_conversation_is_read_from_its_topic(self, connect: Connect) -> None:
-        of_run, ending = Run(id="run"), Ending.ENDING_SOLVED
-        whole: dict[str, Any] = {"run": of_run, "problem": Problem(question="How far?"), "ending": ending}
-        conversations = [Conversation(id=f"c{number}", person=number == 3, **whole) for number in range(6)]
-        async with connect() as transport:
-            finished = [ConversationFinished(conversation=one) for one in conversations]
-            await transport.publish([first_event(one, source="test", time=0.0) for one in finished])
-            [place] = [one for one in await held(transport, "conversation.finished") if one.event.key == "c3"]
-            origin = Origin(topic=place.partition.topic, partition=place.partition.number, offset=place.offset)
-            shown = FinishedConversation(id="c3", run="run")
-            assert await read_conversation(Entry(shown=shown, origin=origin), transport, None) == conversations[3]
-            # The others are what a forged event may name.
-            after, another = Origin(topic=origin.topic, offset=10_000), Origin(topic="run.changed")
-            for elsewhere in (None, after, another, Origin(topic="../x"), Origin(topic=origin.topic, partition=10_000)):
-                with pytest.raises(Refusal, match="conversation c3 of run run cannot be read"):
-                    await read_conversation(Entry(shown=shown, origin=elsewhere), transport, None)
-
-    async def test_what_others_grow_is_found_and_read_and_left_to_them(self, connect: Connect) -> None:
-        run = Run(id="chats", growing="soliloquy", recipe="soliloquy", max_turns=50, max_attempts=1)
-        conversation = Conversation(id="kept", run=run, ending=Ending.ENDING_SOLVED, person=True)
-        collected = ConversationCollected(conversation=conversation, accepted=True, summary=Summary(turns=2))
-        asking = PauseRunRequest(run="chats-soliloquy")
-        async with connect() as transport:
-            async with opened(transport) as gateway:
-                await transport.publish([first_event(collected, source="collector", time=5.0)])
-                await until(lambda: is_known(gateway, asking.run))
-            # Another gateway finds it anew.
-            async with opened(transport) as gateway:
-                [found] = (await gateway.list_runs(ListRunsRequest(state=RunState.RUN_STATE_OPEN))).runs
-                [one] = (await gateway.list_conversations(ListConversationsRequest(run=found.id))).conversations
-                with pytest.raises(Refusal, match="run chats-soliloquy is open and cannot be paused") as refused:
-                    await gateway.pause_run(asking)
-        assert (found.id, found.request.recipe, found.progress.accepted) == (asking.run, "soliloquy", 1)
-        assert (one.id, one.finished_at) == ("kept", 5.0)
-        assert refused.value.code == Code.NOT_NOW
-
-    async def test_what_nobody_knows_is_refused_in_one_sentence(self, connect: Connect) -> None:
-        async with connect() as transport, opened(transport) as gateway:
-            with pytest.raises(Refusal, match="there is no run 'nix'") as refused:
-                await gateway.get_run(GetRunRequest(run="nix"))
-            assert refused.value.code == Code.UNKNOWN
 
 
 async def is_known(gateway: Gateway, run_id: str) -> bool:

@@ -9,7 +9,7 @@ from typing import TypeVar
 import pytest
 from prometheus_client import REGISTRY
 
-from soliloquy.client import AsyncRuns, InvalidRequest, NotFound, Runs, ServiceUnavailable, state_of
+from soliloquy.client import AsyncRuns, InvalidRequest, NotFound, ServiceUnavailable, state_of
 from soliloquy.v1.gateway_pb2 import FinishedConversation, RunStatus
 from tests.integration.gateway.served import ARITHMETIC, served
 from tests.integration.gateway.support import Collecting, growing
@@ -31,18 +31,6 @@ async def test_a_run_is_followed_to_its_end_and_its_conversations_read(address: 
     assert [status.progress.accepted for status in told] == sorted(status.progress.accepted for status in told)
     assert all(one != other for one, other in pairwise(told))
     assert len({finished.id for finished in found}) == told[-1].progress.accepted == 6
-
-
-async def test_without_asyncio_it_is_the_same(address: str) -> None:
-    def use() -> tuple[list[RunStatus], list[FinishedConversation], list[RunStatus]]:
-        with Runs(address) as runs:
-            run = runs.start(**ARITHMETIC)
-            told = list(runs.watch(run.id))
-            return told, list(runs.conversations(run.id)), list(runs.list("finished"))
-
-    told, found, listed = await asyncio.to_thread(use)
-    assert (state_of(told[-1]), len(found)) == ("finished", 6)
-    assert [status.id for status in listed] == [told[-1].id]
 
 
 async def test_a_request_id_is_made_for_each_call_and_one_that_is_given_is_kept(address: str) -> None:
@@ -147,23 +135,3 @@ async def test_what_is_unknown_refused_or_away_is_said_in_a_sentence(address: st
             await runs.get("any")
         with pytest.raises(ServiceUnavailable):
             await anext(runs.watch("any"))
-
-
-async def test_dead_letters_are_replayed_by_their_cause(connect: Connect) -> None:
-    collecting = Collecting()
-    collecting.broken = {0, 1, 2, 3, 4, 5}
-    async with (
-        connect() as transport,
-        growing(transport, collecting),
-        served(transport) as address,
-        AsyncRuns(address) as runs,
-    ):
-        run = await runs.start(**ARITHMETIC)
-        [*_] = [status async for status in runs.watch(run.id)]
-        causes = {letter.cause async for letter in runs.dead_letters()}
-        collecting.broken.clear()
-        assert await runs.replay_all(cause="another") == 0
-        replayed = [await runs.replay_all(cause=cause) for cause in causes]
-        [*_, last] = [status async for status in runs.watch(run.id)]
-    assert len(causes) == 1
-    assert (replayed[0] > 0, state_of(last), last.progress.accepted) == (True, "finished", 6)

@@ -106,7 +106,7 @@ async def test_what_the_library_refuses_is_told_without_the_folder(tmp_path: Pat
     assert message == f"run {run} cannot be written as openai ({because})"
 
 
-@pytest.mark.parametrize("limits", [{"bytes": 1_000}, {"seconds": 0}])
+@pytest.mark.parametrize("limits", [pytest.param({"bytes": 1_000}, marks=pytest.mark.thorough), {"seconds": 0}])
 async def test_a_file_that_grows_too_large_or_takes_too_long_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limits: dict[str, int]
 ) -> None:

@@ -68,7 +68,10 @@ async def test_a_run_of_fewer_than_ten_or_of_another_recipe_tells_nothing(connec
     assert told.problems == 10
 
 
-async def test_without_a_former_run_the_scripted_model_rehearses_and_says_so(connect: Connect) -> None:
+async def test_without_a_former_run_the_scripted_model_rehearses_and_says_so(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("soliloquy.runs.dry_run._REHEARSED", 3)
     pool = SandboxPool(SandboxSettings(sandboxes=1, spares=0))
     await pool.start()
     try:
@@ -83,7 +86,7 @@ async def test_without_a_former_run_the_scripted_model_rehearses_and_says_so(con
         await pool.stop()
     assert not runs
     assert told == again
-    assert (told.basis, told.like, told.problems) == (ForecastBasis.FORECAST_BASIS_REHEARSAL, "", 20)
+    assert (told.basis, told.like, told.problems) == (ForecastBasis.FORECAST_BASIS_REHEARSAL, "", 3)
     tokens = told.prompt_tokens.expected + told.completion_tokens.expected
     assert told.dollars.expected == pytest.approx(tokens / 1_000_000)
     assert tokens > 2000 * 1000

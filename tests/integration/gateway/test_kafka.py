@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from tests.integration.gateway.contract import GatewayContract
+from tests.integration.gateway.contract import LogContract
 from tests.integration.transport.kafka import connect as open_kafka
 from tests.integration.transport.kafka import fresh_address
 from tests.integration.transport.support import Connect
@@ -25,5 +25,5 @@ async def connect(kafka: str) -> Connect:
     return partial(open_kafka, await fresh_address(kafka, TOPICS))
 
 
-class TestOnKafka(GatewayContract):
+class TestOnKafka(LogContract):
     pass

@@ -154,6 +154,8 @@ async def test_what_another_process_holds_is_said_so(topics: KafkaSettings, tmp_
             assert (status, complaint in line) == (2, True), line
 
 
+# The README on Kafka starts and ends all services, and `tests/unit/runs/test_supervision.py` replaces processes.
+@pytest.mark.thorough
 async def test_up_starts_every_service_ready_replaces_what_dies_or_is_outdated_and_leaves_no_process_when_it_is_killed(
     topics: KafkaSettings, tmp_path: Path
 ) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 import pytest_asyncio
@@ -72,6 +72,23 @@ async def operator(settings: KafkaSettings) -> AsyncIterator[Operator]:
     await client.close()
 
 
+@pytest.fixture(scope="module")
+def applied(kafka: str) -> Iterator[KafkaSettings]:
+    """A cluster with every topic, for tests that leave it as it is."""
+    settings = KafkaSettings(bootstrap=kafka, prefix=f"{uuid.uuid4().hex[:8]}.")
+    changes = asyncio.run(apply(settings, replication=1))
+    assert {(change.action, change.desired.topic) for change in changes} == {("create", topic) for topic in ALL}
+    yield settings
+    asyncio.run(removed(settings))
+
+
+async def removed(settings: KafkaSettings) -> None:
+    client = AIOKafkaAdminClient(**client_options(settings))
+    await client.start()
+    await Operator(client, settings).delete_all()
+    await client.close()
+
+
 async def there(settings: KafkaSettings) -> dict[str, int]:
     async with admin(settings) as cluster:
         return await cluster.partitions()
@@ -87,30 +104,26 @@ async def brokers(settings: KafkaSettings) -> int:
         return await cluster.brokers()
 
 
-async def test_an_empty_cluster_gets_every_topic_and_then_there_is_nothing_to_do(
-    settings: KafkaSettings, operator: Operator
-) -> None:
-    changes = await apply(settings, replication=1)
-    assert {(change.action, change.desired.topic) for change in changes} == {("create", topic) for topic in ALL}
-    assert await there(settings) == {shape.topic: shape.partitions for shape in shapes()}
-    assert await plan(settings, replication=1) == []
-    assert await apply(settings, replication=1) == []
-    await check(settings, sorted(ALL))
+async def test_an_empty_cluster_gets_every_topic_and_then_there_is_nothing_to_do(applied: KafkaSettings) -> None:
+    assert await there(applied) == {shape.topic: shape.partitions for shape in shapes()}
+    assert await plan(applied, replication=1) == []
+    assert await apply(applied, replication=1) == []
+    await check(applied, sorted(ALL))
 
 
+@pytest.mark.thorough
 async def test_several_at_once_do_each_other_no_harm(settings: KafkaSettings, operator: Operator) -> None:
     await operator.make({STARTED: 2, STARTED + RETRY: 2}, {"retention.ms": "1000"})
     await asyncio.gather(*(apply(settings, replication=1, grow=True) for _ in range(3)))
     assert await plan(settings, replication=1) == []
 
 
-async def test_an_applied_topic_takes_the_largest_event(settings: KafkaSettings, operator: Operator) -> None:
-    await apply(settings, replication=1)
-    options = client_options(settings)
+async def test_an_applied_topic_takes_the_largest_event(applied: KafkaSettings) -> None:
+    options = client_options(applied)
     async with AIOKafkaProducer(**options, acks="all", max_request_size=2 * MAX_EVENT_BYTES) as producer:
         for topic in (STARTED, STARTED + RETRY, STARTED + DLQ):
             value, headers = bytes(MAX_EVENT_BYTES), [("error", bytes(8_000))]
-            sent = await producer.send_and_wait(settings.prefix + topic, value, headers=headers)
+            sent = await producer.send_and_wait(applied.prefix + topic, value, headers=headers)
             assert sent.offset == 0
 
 
@@ -132,12 +145,11 @@ async def test_topics_grow_only_where_that_is_asked_for(settings: KafkaSettings,
     assert (await there(settings))[STARTED] == 12
 
 
-async def test_copies_are_left_as_they_are(settings: KafkaSettings, operator: Operator) -> None:
-    await apply(settings, replication=1)
+async def test_copies_are_left_as_they_are(applied: KafkaSettings) -> None:
     for attempt in (plan, apply):
         with pytest.raises(Failure, match=r"kept once, not 3 times.*--replication"):
-            await attempt(settings)
-    assert (await found(settings, STARTED)).replication == 1
+            await attempt(applied)
+    assert (await found(applied, STARTED)).replication == 1
 
 
 async def test_too_few_brokers_are_said_before_anything_is_made(settings: KafkaSettings, operator: Operator) -> None:

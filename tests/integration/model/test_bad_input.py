@@ -31,17 +31,15 @@ async def chat(base: Path) -> AsyncIterator[Any]:
         yield chat
 
 
-async def test_a_prompt_over_the_context_is_refused_with_both_numbers(base: Path) -> None:
-    async with started(base, cache_tokens=512) as chat:
-        with pytest.raises(TooLong, match=r"the prompt has \d{4} tokens .* more than the 512 of tiny's context"):
+async def test_a_prompt_that_fills_the_context_is_answered_and_one_over_it_refused_with_both_numbers(
+    base: Path,
+) -> None:
+    endless = '{"type": "string", "minLength": 9000}'
+    async with started(base, cache_tokens=128) as chat:
+        with pytest.raises(TooLong, match=r"the prompt has \d{4} tokens .* more than the 128 of tiny's context"):
             await answer(chat, request("slow " * 1500))
         with pytest.raises(TooLong, match="its answer may have 500"):
             await answer(chat, request(max_tokens=500))
-
-
-async def test_a_request_that_fills_the_context_is_answered(base: Path) -> None:
-    endless = '{"type": "string", "minLength": 9000}'
-    async with started(base, cache_tokens=128) as chat:
         completion = await answer(chat, request(schema=endless, max_tokens=0, temperature=1.0))
     assert completion.prompt_tokens + completion.completion_tokens == 128
     assert completion.finish == Finish.FINISH_LENGTH
@@ -151,8 +149,8 @@ async def test_an_adapter_that_cannot_be_used_is_refused_and_changes_nothing(
     assert (await answer(chat, request(max_tokens=2))).completion_tokens == 2
 
 
-async def test_an_adapter_is_loaded_only_with_the_digest_that_it_was_asked_by(
-    chat: Any, adapters: list[Adapter]
+async def test_an_adapter_is_loaded_only_with_the_digest_that_it_was_asked_by_and_with_the_base_that_it_names(
+    chat: Any, adapters: list[Adapter], tmp_path: Path
 ) -> None:
     with pytest.raises(MissingWeights, match=f"not {'0' * 64}: name the folder with that digest"):
         await chat.load_adapter(Adapter(name="algebra", path=adapters[0].path, digest="0" * 64))
@@ -161,11 +159,6 @@ async def test_an_adapter_is_loaded_only_with_the_digest_that_it_was_asked_by(
     with pytest.raises(InvalidRequest, match="1 adapters are loaded, which is the limit: unload one"):
         await chat.load_adapter(adapters[1])
     await chat.unload_adapter(loaded.name)
-
-
-async def test_an_adapter_that_names_its_base_is_loaded_with_it(
-    chat: Any, adapters: list[Adapter], tmp_path: Path
-) -> None:
     folder = Path(shutil.copytree(adapters[0].path, tmp_path / "tuned"))
     digest = chat.info().digest
     (folder / "README.md").write_text(f"---\nbase_model_digest: {digest}\n---\n")
@@ -173,7 +166,7 @@ async def test_an_adapter_that_names_its_base_is_loaded_with_it(
     await chat.unload_adapter("tuned")
 
 
-@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "model.safetensors"])
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
 async def test_a_model_that_is_not_all_there_does_not_start(base: Path, tmp_path: Path, name: str) -> None:
     folder = Path(shutil.copytree(base, tmp_path / "half"))
     (folder / name).unlink()

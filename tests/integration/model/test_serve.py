@@ -218,6 +218,7 @@ async def test_replacing_the_replicas_costs_no_answer(service: Service) -> None:
     await until(lambda: not before & service.replicas())
 
 
+@pytest.mark.thorough
 async def test_a_replica_whose_engine_is_stuck_is_replaced(service: Service) -> None:
     before = service.replicas()
     async with service.client() as stub, Load(service=service) as load:

@@ -59,9 +59,18 @@ async def test_every_adapter_answers_token_for_token_as_it_does_alone(base: Path
         for adapter in adapters:
             await chat.load_adapter(adapter)
         together = await asyncio.gather(*(answer(chat, one) for name in asked for one in asked[name]))
+        info = chat.info()
     expected = [text for name in asked for text in alone(base, paths[name], asked[name])]
     assert [completion.text for completion in together] == expected
     assert len(set(expected)) == len(expected)
+    assert [adapter.name for adapter in info.adapters] == [adapter.name for adapter in adapters]
+    assert info.context_tokens == 4096
+    algebra = together[len(QUESTIONS)]
+    assert (algebra.engine, algebra.model) == ("transformers", "tiny")
+    assert algebra.adapter_digest == info.adapters[0].digest
+    assert len(info.digest) == len(algebra.adapter_digest) == 64
+    assert 0 < algebra.completion_tokens <= 24
+    assert algebra.prompt_tokens > 10
 
 
 @on_one_engine
@@ -105,18 +114,17 @@ async def test_an_answer_says_how_probable_each_token_was_as_the_library_has_it(
             assert one.logprob == one.top[0].logprob
 
 
-@pytest.mark.parametrize("adapter", ["", "algebra"])
 async def test_a_prompt_is_scored_as_the_library_does_while_others_are_answered(
-    base: Path, adapters: list[Adapter], adapter: str
+    base: Path, adapters: list[Adapter]
 ) -> None:
     # More than the engine scores at once.
     tokens = [5 + place * 7 % 90 for place in range(300)]
     async with started(base) as chat:
         await chat.load_adapter(adapters[0])
         answers = asyncio.gather(*(answer(chat, request(question)) for question in QUESTIONS))
-        told = await answer(chat, scoring(tokens, adapter=adapter))
+        told = await answer(chat, scoring(tokens, adapter="algebra"))
         beside = [completion.text for completion in await answers]
-    check_scores(told, base, adapters[0].path if adapter else "", tokens)
+    check_scores(told, base, adapters[0].path, tokens)
     assert beside == alone(base, "", [request(question) for question in QUESTIONS])
 
 
@@ -160,20 +168,6 @@ async def test_a_seed_gives_the_same_answer_whoever_else_is_asked(chat: Any) -> 
     assert other.text != alone.text
 
 
-async def test_an_answer_says_who_gave_it_and_what_it_took(base: Path, adapters: list[Adapter]) -> None:
-    async with started(base) as chat:
-        loaded = await chat.load_adapter(adapters[0])
-        completion = await answer(chat, request(adapter="algebra", max_tokens=5))
-        assert (completion.engine, completion.model) == ("transformers", "tiny")
-        assert completion.adapter_digest == loaded.digest
-        assert 0 < completion.completion_tokens <= 5
-        assert completion.prompt_tokens > 10
-        info = chat.info()
-        assert [adapter.name for adapter in info.adapters] == ["algebra"]
-        assert info.context_tokens == 4096
-        assert len(info.digest) == len(loaded.digest) == 64
-
-
 @on_one_engine
 async def test_an_answer_that_is_cut_off_says_so(chat: Any) -> None:
     cut = await answer(chat, request(max_tokens=3))
@@ -193,32 +187,39 @@ async def test_what_is_streamed_makes_up_the_answer(chat: Any) -> None:
     assert not any(delta.HasField("completion") for delta in deltas[:-1])
 
 
-async def test_a_request_that_is_given_up_makes_room_for_the_next(base: Path) -> None:
-    async with started(base, batch=1) as chat:
-        async with aclosing(chat.stream(request(schema='{"type": "string", "minLength": 9000}'))) as deltas:
-            await anext(deltas)
-            assert requests("running") == 1
-        assert requests("running") == 0
-        async with asyncio.timeout(120):
-            await answer(chat, request(max_tokens=2))
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def narrow(base: Path) -> AsyncIterator[Any]:
+    async with started(base, batch=1, max_waiting=2) as chat:
+        yield chat
 
 
-async def test_more_requests_than_may_wait_are_refused(base: Path) -> None:
+@on_one_engine
+async def test_a_request_that_is_given_up_makes_room_for_the_next(narrow: Any) -> None:
+    async with aclosing(narrow.stream(request(schema='{"type": "string", "minLength": 9000}'))) as deltas:
+        await anext(deltas)
+        assert requests("running") == 1
+    assert requests("running") == 0
+    async with asyncio.timeout(120):
+        await answer(narrow, request(max_tokens=2))
+
+
+@on_one_engine
+async def test_more_requests_than_may_wait_are_refused(narrow: Any) -> None:
     long = request(schema='{"type": "string", "minLength": 9000}', max_tokens=4000)
-    async with started(base, batch=1, max_waiting=2) as chat, asyncio.TaskGroup() as asking:
-        first = asking.create_task(answer(chat, long))
+    async with asyncio.TaskGroup() as asking:
+        first = asking.create_task(answer(narrow, long))
         await until(lambda: requests("running") == 1)
-        others = [asking.create_task(answer(chat, request())) for _ in range(2)]
+        others = [asking.create_task(answer(narrow, request())) for _ in range(2)]
         await until(lambda: requests("waiting") == 2)
         with pytest.raises(EngineBusy, match="2 requests are already waiting"):
-            await answer(chat, request())
+            await answer(narrow, request())
         for task in (first, *others):
             task.cancel()
 
 
-async def test_samples_of_one_request_do_not_refuse_each_other(base: Path) -> None:
-    async with started(base, batch=2, max_waiting=1) as chat:
-        completion = await ModelHandler(chat).generate(request(max_tokens=2, more_seeds=range(1, 8)))
+@on_one_engine
+async def test_samples_of_one_request_do_not_refuse_each_other(narrow: Any) -> None:
+    completion = await ModelHandler(narrow).generate(request(max_tokens=2, more_seeds=range(1, 8)))
     assert len(completion.more) == 7
 
 
@@ -257,7 +258,7 @@ async def test_an_engine_whose_model_fails_has_a_fault_and_keeps_nobody_waiting(
         assert chat.fault == "the thread that runs the model has ended"
 
 
-async def test_an_adapter_that_is_replaced_still_ends_the_answers_that_it_began(
+async def test_an_adapter_that_is_replaced_ends_the_answers_that_it_began_and_an_unloaded_one_is_unknown(
     base: Path, adapters: list[Adapter]
 ) -> None:
     algebra, mechanics = adapters
@@ -272,11 +273,6 @@ async def test_an_adapter_that_is_replaced_still_ends_the_answers_that_it_began(
         assert last.completion.text == before.text
         assert after.text != before.text
         assert last.completion.adapter_digest == before.adapter_digest != after.adapter_digest
-
-
-async def test_an_adapter_that_is_unloaded_is_unknown(base: Path, adapters: list[Adapter]) -> None:
-    async with started(base) as chat:
-        await chat.load_adapter(adapters[0])
         await chat.unload_adapter("algebra")
         with pytest.raises(UnknownAdapter, match="no adapter 'algebra' is loaded: load it first; loaded: none"):
             await answer(chat, request(adapter="algebra"))

@@ -87,7 +87,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return dataset(tmp_path_factory.mktemp("data") / "said", dialogues())
 
 
-@pytest.mark.parametrize("name", HALVES)
+@pytest.mark.parametrize("name", ["BartConfig", pytest.param("T5Config", marks=pytest.mark.thorough)])
 def test_a_steps_loss_is_that_of_transformers(name: str, halves: Callable[[str], Path], tmp_path: Path) -> None:
     from torch import no_grad
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
@@ -115,7 +115,7 @@ def test_a_steps_loss_is_that_of_transformers(name: str, halves: Callable[[str],
     assert report["loss"]["first"] == pytest.approx(summed / learned, abs=1e-5)
 
 
-@pytest.mark.parametrize("name", HALVES)
+@pytest.mark.parametrize("name", [pytest.param("BartConfig", marks=pytest.mark.thorough), "T5Config"])
 def test_a_model_is_trained_and_its_replies_are_evaluated(
     name: str, halves: Callable[[str], Path], said: Path, tmp_path: Path
 ) -> None:

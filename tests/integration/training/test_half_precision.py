@@ -28,7 +28,7 @@ def loop(base: Path, data: Path, tmp_path: Path) -> Callable[..., Any]:
     return make
 
 
-@pytest.mark.parametrize("tune", ["lora", "full"])
+@pytest.mark.parametrize("tune", ["lora", pytest.param("full", marks=pytest.mark.thorough)])
 def test_attention_is_computed_in_half_precision_whatever_the_weights_are_kept_in(
     loop: Callable[..., Any], tune: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -60,7 +60,7 @@ def test_lora_reads_half_precision_without_a_copy_in_full(loop: Callable[..., An
     assert {one.dtype for one in model.parameters() if one.requires_grad} == {torch.float32}
 
 
-@pytest.mark.parametrize("tune", ["lora", "full"])
+@pytest.mark.parametrize("tune", [pytest.param("lora", marks=pytest.mark.thorough), "full"])
 def test_half_precision_starts_from_the_loss_of_full_precision(loop: Callable[..., Any], tune: str) -> None:
     losses = []
     for precision in ("bf16", "fp32"):

@@ -170,16 +170,6 @@ def test_a_training_that_diverged_leaves_a_row_that_says_so(improving: Callable[
     assert (second["figures"], second["learned"]) == (None, 3)
 
 
-def test_a_writer_without_weights_learns_nothing_and_the_table_says_so(improving: Callable[..., Any]) -> None:
-    scripted = replace(improving("scripted", writer := Writer(3, 5)), school=None)
-    report = scripted.run(1, {})
-    assert [adapter for _, adapter in writer.asked] == [None, None]
-    assert report["rounds"][1]["remark"] == "the same writer again: without a base, nothing is trained"
-    assert report["best"] == 0
-    page = (scripted.rounds.folder / "rounds.md").read_text("utf-8")
-    assert "One writer wrote all problems: the rounds differ by chance only." in page
-
-
 def test_the_folder_of_other_rounds_is_refused_in_a_line(improving: Callable[..., Any]) -> None:
     rounds = improving("once", Writer(3))
     replace(rounds, school=None).run(0, {"seed": 1})

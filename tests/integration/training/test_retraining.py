@@ -14,7 +14,6 @@ from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.weights import digest_of
 from soliloquy_papers.soliloquy.evaluate.retraining import RETRAINING
-from soliloquy_services.model.in_process import serve_weights
 from soliloquy_training.adapters.registry import Active, Registry
 from soliloquy_training.adapters.version import Version
 from soliloquy_training.continuous.folder import SHIPPED, RetrainingFolder, RoundOutcome, read_policy
@@ -32,6 +31,9 @@ STREAM = [*GROWN[:4], GROWN[0], *GROWN[4:]]
 
 @pytest.fixture(scope="module")
 def address(base: Path) -> Iterator[str]:
+    # Every process that only looks for tests would pay for it.
+    from soliloquy_services.model.in_process import serve_weights
+
     with serve_weights(base) as address:
         yield address
 

@@ -44,6 +44,7 @@ def test_a_training_leaves_an_adapter_with_its_card_a_report_curves_and_a_pictur
     assert str(base) not in (whole / "adapter" / "adapter_config.json").read_text()
 
 
+@pytest.mark.thorough
 def test_the_same_training_again_comes_to_the_same_bytes(whole: Path, job: Make) -> None:
     from soliloquy_training.train import train
 
@@ -96,7 +97,7 @@ def test_a_training_goes_on_after_kill_9_to_the_very_same_end(whole: Path, job: 
 def test_the_loss_goes_down(job: Make) -> None:
     from soliloquy_training.train import train
 
-    learning = job("learning", max_steps=12, epochs=4, learning_rate=3e-2, validation_share=0.0)
+    learning = job("learning", max_steps=8, epochs=4, learning_rate=3e-2, validation_share=0.0)
     train(learning)
     (first, _), *_, (last, _) = losses(learning.folder)
     assert last < first - 0.3
@@ -142,18 +143,6 @@ def test_a_loss_that_is_no_number_ends_it_with_the_good_checkpoint_kept(job: Mak
     newest = sorted((wild.folder / "checkpoints").glob("0*.pt"))[-1]
     kept = torch.load(newest, weights_only=True)
     assert kept["standing"]["step"] == len(losses(wild.folder))
-
-
-def test_an_adapter_is_gone_on_from(whole: Path, job: Make) -> None:
-    from dataclasses import replace
-
-    from soliloquy_training.train import train
-
-    further = replace(job("further", max_steps=1, validation_share=0.0), adapter=whole / "adapter")
-    train(further)
-    fresh = job("fresh", max_steps=1, validation_share=0.0)
-    train(fresh)
-    assert losses(further.folder)[0] < losses(fresh.folder)[0]
 
 
 def test_all_weights_may_be_trained(job: Make) -> None:

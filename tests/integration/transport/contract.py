@@ -119,39 +119,6 @@ class TransportContract:
         assert not overlaps
         assert order == {f"c{key}": list(range(key, 140, 7)) for key in range(7)}
 
-    async def test_a_handler_that_waits_long_holds_up_no_other_key(self, connect: Connect) -> None:
-        admitted = asyncio.Event()
-        done: list[str] = []
-
-        async def work(message: Started) -> Outcome:
-            if message.conversation.id == "slow":
-                await admitted.wait()
-            done.append(message.conversation.id)
-            return emit()
-
-        async with connect() as transport, serving(student(work), transport):
-            await transport.publish([started("slow"), *[started(f"c{number}") for number in range(200)]])
-            await until(lambda: len(done) == 200)
-            assert "slow" not in done
-            admitted.set()
-            await until(lambda: "slow" in done)
-
-    async def test_no_more_run_at_once_than_allowed(self, connect: Connect) -> None:
-        running, most = 0, 0
-
-        async def work(_message: Started) -> Outcome:
-            nonlocal running, most
-            running += 1
-            most = max(most, running)
-            await asyncio.sleep(0.002)
-            running -= 1
-            return emit()
-
-        async with connect() as transport, serving(student(work, max_in_flight=4), transport):
-            await transport.publish([started(f"c{number}") for number in range(100)])
-            await until(lambda: idle(transport))
-        assert most == 4
-
     async def test_a_full_stage_fetches_a_bounded_number_and_goes_on_when_it_can(self, connect: Connect) -> None:
         admitted = asyncio.Event()
 
@@ -191,6 +158,70 @@ class TransportContract:
             admitted.set()
             await until(lambda: idle(transport))
         assert len(done) == 65
+
+    async def test_a_fault_that_lasts_ends_in_the_dead_letters_with_its_reason(self, connect: Connect) -> None:
+        tries = 0
+
+        async def work(_message: Started) -> Outcome:
+            nonlocal tries
+            tries += 1
+            raise ValueError("no such formula")
+
+        event = started("c")
+        async with connect() as transport, serving(student(work), transport):
+            await transport.publish([event])
+            await until(lambda: idle(transport))
+            assert await transport.dead_letters() == {"conversation.started.dlq": 1}
+            letter = await reading.letter(transport, event.id)
+        assert tries == QUICK.attempts
+        assert letter.event.attempt == QUICK.attempts
+        assert letter.event.error == "ValueError: no such formula"
+        assert letter.event.payload == event.payload
+
+    async def test_a_publisher_is_told_what_no_topic_takes(self, connect: Connect) -> None:
+        async with connect() as transport:
+            with pytest.raises(UnknownTopic, match="no\\.such\\.topic"):
+                await transport.publish([started("c"), replace(started("c"), topic="no.such.topic")])
+            with pytest.raises(EventTooLarge, match="above the limit"):
+                await transport.publish([started("c"), replace(started("c"), payload=bytes(MAX_EVENT_BYTES + 1))])
+            assert not await held(transport, "conversation.started")
+
+
+class StageContract:
+    """The promises of the stage alone, for which one transport suffices. Needs the same fixture."""
+
+    async def test_a_handler_that_waits_long_holds_up_no_other_key(self, connect: Connect) -> None:
+        admitted = asyncio.Event()
+        done: list[str] = []
+
+        async def work(message: Started) -> Outcome:
+            if message.conversation.id == "slow":
+                await admitted.wait()
+            done.append(message.conversation.id)
+            return emit()
+
+        async with connect() as transport, serving(student(work), transport):
+            await transport.publish([started("slow"), *[started(f"c{number}") for number in range(200)]])
+            await until(lambda: len(done) == 200)
+            assert "slow" not in done
+            admitted.set()
+            await until(lambda: "slow" in done)
+
+    async def test_no_more_run_at_once_than_allowed(self, connect: Connect) -> None:
+        running, most = 0, 0
+
+        async def work(_message: Started) -> Outcome:
+            nonlocal running, most
+            running += 1
+            most = max(most, running)
+            await asyncio.sleep(0.002)
+            running -= 1
+            return emit()
+
+        async with connect() as transport, serving(student(work, max_in_flight=4), transport):
+            await transport.publish([started(f"c{number}") for number in range(100)])
+            await until(lambda: idle(transport))
+        assert most == 4
 
     async def test_a_stop_lets_what_runs_finish(self, connect: Connect) -> None:
         begun, may_finish = asyncio.Event(), asyncio.Event()
@@ -248,25 +279,6 @@ class TransportContract:
         assert tries == [7, 7, 7]
         assert delivery.event.key == "c"
 
-    async def test_a_fault_that_lasts_ends_in_the_dead_letters_with_its_reason(self, connect: Connect) -> None:
-        tries = 0
-
-        async def work(_message: Started) -> Outcome:
-            nonlocal tries
-            tries += 1
-            raise ValueError("no such formula")
-
-        event = started("c")
-        async with connect() as transport, serving(student(work), transport):
-            await transport.publish([event])
-            await until(lambda: idle(transport))
-            assert await transport.dead_letters() == {"conversation.started.dlq": 1}
-            letter = await reading.letter(transport, event.id)
-        assert tries == QUICK.attempts
-        assert letter.event.attempt == QUICK.attempts
-        assert letter.event.error == "ValueError: no such formula"
-        assert letter.event.payload == event.payload
-
     async def test_what_can_never_work_is_given_up_at_once_and_blocks_nothing(self, connect: Connect) -> None:
         async def work(message: Started) -> Outcome:
             match message.conversation.id:
@@ -307,11 +319,3 @@ class TransportContract:
             async with serving(student(reply), transport):
                 await until(lambda: idle(transport))
             assert ordinals(await held(transport, "student.replied")) == {"c": [0, 1, 2]}
-
-    async def test_a_publisher_is_told_what_no_topic_takes(self, connect: Connect) -> None:
-        async with connect() as transport:
-            with pytest.raises(UnknownTopic, match="no\\.such\\.topic"):
-                await transport.publish([started("c"), replace(started("c"), topic="no.such.topic")])
-            with pytest.raises(EventTooLarge, match="above the limit"):
-                await transport.publish([started("c"), replace(started("c"), payload=bytes(MAX_EVENT_BYTES + 1))])
-            assert not await held(transport, "conversation.started")

@@ -1,7 +1,6 @@
 """The promises of every transport about parked events, duplicates, dead letters and changing members."""
 
 import asyncio
-import random
 import signal
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable
@@ -32,7 +31,7 @@ from tests.waiting import until
 
 Started = events_pb2.ConversationStarted
 
-EVENTS, KEYS = 600, 30
+EVENTS, KEYS = 300, 30
 
 
 class RecoveryContract:
@@ -232,33 +231,26 @@ class RecoveryContract:
             assert len(await held(transport, "student.replied")) == 8
         assert runs == 8
 
-    async def test_killed_workers_lose_no_event_and_keep_the_order(
+    async def test_a_killed_worker_loses_no_event_and_keeps_the_order(
         self, connect: Connect, adapter: str, address: str
     ) -> None:
-        rng = random.Random(7)
-        kills = 0
         async with connect() as transport, AsyncExitStack() as stack:
             workers = [await Worker(adapter, address, 0.1).start() for _ in range(2)]
             for worker in workers:
                 stack.push_async_callback(worker.kill)
             await transport.publish([started(f"c{number % KEYS}", number // KEYS) for number in range(EVENTS)])
-            for share in (0.2, 0.5):
-                goal = EVENTS * (share + 0.1 * rng.random())
 
-                async def reached(goal: float = goal) -> bool:
-                    return len(await held(transport, "student.replied")) >= goal
+            async def begun() -> bool:
+                return len(await held(transport, "student.replied")) >= EVENTS // 5
 
-                await until(reached)
-                victim = rng.choice(workers)
-                await victim.kill()
-                kills += 1
-                workers.remove(victim)
-                workers.append(await Worker(adapter, address, 0.1).start())
-                stack.push_async_callback(workers[-1].kill)
+            await until(begun)
+            await workers[0].kill()
+            successor = await Worker(adapter, address, 0.1).start()
+            stack.push_async_callback(successor.kill)
             await until(lambda: idle(transport))
             replies = ordinals(await held(transport, "student.replied"))
         repeats = sum(map(len, replies.values())) - EVENTS
-        assert repeats <= kills * self.repeats_after_a_kill
+        assert repeats <= self.repeats_after_a_kill
         assert {key: list(dict.fromkeys(found)) for key, found in replies.items()} == {
             f"c{key}": list(range(EVENTS // KEYS)) for key in range(KEYS)
         }
@@ -267,6 +259,7 @@ class RecoveryContract:
         """Whether a process was stopped while it held what all need."""
         return False
 
+    @pytest.mark.thorough
     async def test_a_worker_that_wakes_after_its_lease_is_fenced(
         self, connect: Connect, adapter: str, address: str
     ) -> None:

@@ -17,7 +17,7 @@ from soliloquy.runtime.transports.embedded import EmbeddedTransport, LogUnavaila
 from soliloquy.runtime.transports.embedded.log import PARTITIONS
 from soliloquy.runtime.transports.port import Partition, Transport
 from soliloquy.v1 import events_pb2
-from tests.integration.transport.contract import TransportContract
+from tests.integration.transport.contract import StageContract, TransportContract
 from tests.integration.transport.embedded import connect as open_log
 from tests.integration.transport.recovery import RecoveryContract
 from tests.integration.transport.runs import RunsContract
@@ -43,6 +43,10 @@ def connect(address: str) -> Connect:
 
 
 class TestEmbedded(TransportContract):
+    pass
+
+
+class TestStage(StageContract):
     pass
 
 
