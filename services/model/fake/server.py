@@ -102,7 +102,10 @@ class FakeServer:
         if self._settings.key not in ("", key) and request.method != "GET":
             # Some servers repeat the key.
             return self._error(RefusedRequest(401, f"Incorrect API key provided: {key}", code="invalid_api_key"))
-        return await handler(request)
+        try:
+            return await handler(request)
+        except RefusedRequest as refused:
+            return self._error(refused)
 
     async def _complete(self, request: web.Request) -> web.StreamResponse:
         if self._dialect.version.partition("=")[0] not in ("", *request.query):

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from soliloquy.runtime.model.batch_api import BatchApi
 from soliloquy.runtime.model.batch_lines import FileBatches
 from soliloquy.runtime.model.batch_messages import MessageBatches
 from soliloquy.runtime.model.batch_sender import BatchSender
@@ -63,7 +62,7 @@ async def open_senders(models: Models, spending: Spending, folder: Path) -> Asyn
             await connection.close()
 
 
-def _api(dialect: Dialect, connection: OpenAIConnection, table: BatchTable) -> BatchApi:
+def _api(dialect: Dialect, connection: OpenAIConnection, table: BatchTable) -> FileBatches | MessageBatches:
     form = BATCH_FORMS[dialect.batches]
     if dialect.batches == "messages":
         return MessageBatches(connection, form, table)
