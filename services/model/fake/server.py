@@ -29,7 +29,6 @@ from soliloquy_services.model.fake.dialects import (
     asked_schema,
     sentence,
     shaped,
-    value_of,
 )
 from soliloquy_services.model.fake.file_batches import FileRoutes
 from soliloquy_services.model.fake.invoice import Invoice, PrefixCache, text_of
@@ -42,7 +41,7 @@ LAST_WORDS_SECONDS = 0.2
 
 
 class FakeServer:
-    """Answers with `model` if the request has its record, otherwise with random values for the schema."""
+    """Answers with `model` if the request has its record, otherwise with a random sentence."""
 
     def __init__(self, model: Model, settings: FakeSettings, noisy: Model | None = None) -> None:
         """`noisy` gives answers that no schema constrains; with it, answers have manners."""
@@ -205,9 +204,7 @@ class FakeServer:
                 completion.text = shaped(completion.text, schema)
             return completion
         chance = draw("fake", seed, *(message.text for message in messages))
-        schema = asked_schema(params)
-        text = json.dumps(value_of(schema, chance)) if schema else sentence(chance)
-        return word_completion(messages, text)
+        return word_completion(messages, sentence(chance))
 
     def _error(self, refused: RefusedRequest, headers: Mapping[str, str] | None = None) -> web.Response:
         return web.json_response(self._dialect.error(refused), status=refused.status, headers=headers)
