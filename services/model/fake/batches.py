@@ -158,16 +158,6 @@ class FakeBatches:
         batch.replies += [(line.request, status, body)] * times
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
-    """The batch that a call asks for."""
-
-    lines: Sequence[Line]
-    # Why it cannot be begun with; empty if it can.
-    flaw: str = ""
-    metadata: dict[str, Any] | None = None
-
-
 class BatchRoutes(ABC):
     """The batches of one form; raises RefusedRequest for what its endpoints refuse."""
 
@@ -187,7 +177,8 @@ class BatchRoutes(ABC):
         router.add_post(f"{place}/{{batch}}/cancel", self._cancel)
 
     @abstractmethod
-    async def asked(self, request: web.Request) -> Asked: ...
+    async def asked(self, request: web.Request) -> tuple[Sequence[Line], str, dict[str, Any] | None]:
+        """Returns the requests of a batch, why it cannot be begun with, and its metadata."""
 
     @abstractmethod
     def told(self, batch: Batch) -> BaseModel: ...
@@ -211,8 +202,7 @@ class BatchRoutes(ABC):
         return "a custom_id appears twice" if len({line.request for line in lines}) < len(lines) else ""
 
     async def _create(self, request: web.Request) -> web.StreamResponse:
-        asked = await self.asked(request)
-        batch, arrives = self._batches.create(asked.lines, asked.flaw, asked.metadata)
+        batch, arrives = self._batches.create(*await self.asked(request))
         if not arrives and request.transport:
             request.transport.close()
         return self._answer(batch)

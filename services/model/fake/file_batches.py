@@ -8,7 +8,7 @@ from aiohttp import web
 
 from soliloquy.runtime.model.batch_forms import FileBatch, UploadedFile
 from soliloquy.runtime.model.dialects import BatchForm
-from soliloquy_services.model.fake.batches import Asked, Batch, BatchRoutes, FakeBatches, Line, jsonl
+from soliloquy_services.model.fake.batches import Batch, BatchRoutes, FakeBatches, Line, jsonl
 from soliloquy_services.model.fake.dialects import RefusedRequest
 
 
@@ -47,13 +47,13 @@ class FileRoutes(BatchRoutes):
     async def _delete(self, request: web.Request) -> web.StreamResponse:
         return web.json_response({"id": request.match_info["file"], "deleted": True})
 
-    async def asked(self, request: web.Request) -> Asked:
+    async def asked(self, request: web.Request) -> tuple[Sequence[Line], str, dict[str, Any] | None]:
         body = await request.json()
         told = [json.loads(line) for line in self._files[int(body["input_file_id"])].splitlines()]
         lines = [Line(request=line["custom_id"], body=line["body"]) for line in told]
         is_for_chat = all(line["url"] == "/v1/chat/completions" for line in told)
         flaw = self.flaw_of(lines) or ("" if is_for_chat else "another url")
-        return Asked(lines=lines, flaw=flaw, metadata=body.get("metadata"))
+        return lines, flaw, body.get("metadata")
 
     def told(self, batch: Batch) -> FileBatch:
         name = self.id_of(batch)

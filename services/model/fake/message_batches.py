@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,7 +13,7 @@ from soliloquy.runtime.model.batch_forms import MessageBatch
 from soliloquy.runtime.model.dialects import MESSAGES_NAMES
 from soliloquy.runtime.model.openai_format import RECORD
 from soliloquy.v1.model_pb2 import Completion, Finish
-from soliloquy_services.model.fake.batches import Asked, Batch, BatchRoutes, Line, jsonl
+from soliloquy_services.model.fake.batches import Batch, BatchRoutes, Line, jsonl
 from soliloquy_services.model.fake.dialects import RefusedRequest
 
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -31,7 +31,7 @@ class MessageRoutes(BatchRoutes):
         super().add_to(router, path)
         router.add_get(f"{path}{self.path}/{{batch}}/results", self._results)
 
-    async def asked(self, request: web.Request) -> Asked:
+    async def asked(self, request: web.Request) -> tuple[Sequence[Line], str, None]:
         for name in self._form.headers:
             if name not in request.headers:
                 raise RefusedRequest(400, f"{name}: header is required")
@@ -43,7 +43,7 @@ class MessageRoutes(BatchRoutes):
             raise RefusedRequest(400, f"requests: no request, or one with the custom_id {wrong!r}")
         if flaw := self.flaw_of(lines):
             raise RefusedRequest(400, f"requests: {flaw}")
-        return Asked(lines=lines)
+        return lines, "", None
 
     async def _results(self, request: web.Request) -> web.StreamResponse:
         batch = self.known(request.match_info["batch"])

@@ -103,8 +103,8 @@ class FakeServer:
             return self._error(RefusedRequest(401, f"Incorrect API key provided: {key}", code="invalid_api_key"))
         try:
             return await handler(request)
-        except RefusedRequest as refused:
-            return self._error(refused)
+        except (RefusedRequest, ValueError) as error:
+            return self._error(_refusal(error))
 
     async def _complete(self, request: web.Request) -> web.StreamResponse:
         if self._dialect.version.partition("=")[0] not in ("", *request.query):
@@ -122,12 +122,9 @@ class FakeServer:
         if fate is Fate.FAILED:
             message = "The server had an error while processing your request"
             return self._error(RefusedRequest(500, message, code="internal_error"))
-        try:
-            params = json.loads(body)
-            # An answer that gets lost on its way was worked on, and costs the same.
-            completion = await self._billed(params, request.headers, arrives=fate is Fate.ANSWERED)
-        except (RefusedRequest, ValueError) as error:
-            return self._error(_refusal(error))
+        params = json.loads(body)
+        # An answer that gets lost on its way was worked on, and costs the same.
+        completion = await self._billed(params, request.headers, arrives=fate is Fate.ANSWERED)
         answer = ChatResponse(params["model"])
         if params.get("stream"):
             usage = (params.get("stream_options") or {}).get("include_usage", False)
