@@ -61,7 +61,13 @@ class FileRoutes(BatchRoutes):
         files = {f"{kind}_file_id": f"{name}.{kind}" for kind, lines in replies.items() if lines}
         errors = {"data": [{"code": "invalid", "message": batch.flaw}]} if batch.flaw else None
         return FileBatch(
-            id=name, status=batch.status, created_at=batch.created, metadata=batch.metadata, errors=errors, **files
+            id=name,
+            status=batch.status,
+            created_at=batch.created,
+            metadata=batch.metadata,
+            request_counts={"total": len(batch.lines)},
+            errors=errors,
+            **files,
         )
 
 

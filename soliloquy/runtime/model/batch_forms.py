@@ -16,6 +16,7 @@ class FileBatch(BaseModel):
     status: str
     created_at: float = 0.0
     metadata: dict[str, Any] | None = None
+    request_counts: dict[str, int] | None = None
     output_file_id: str | None = None
     error_file_id: str | None = None
     # Why the endpoint did not begin with it.
