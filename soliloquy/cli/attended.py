@@ -39,10 +39,9 @@ async def attended(
 
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(look()), group.create_task(model.watch())]
+            looking = group.create_task(look())
             yield
-            for task in tasks:
-                task.cancel()
+            looking.cancel()
     except ExceptionGroup as errors:
         raise first_error(errors) from errors
 

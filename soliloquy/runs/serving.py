@@ -73,7 +73,6 @@ class Worker:
             assembly = await opened.enter_async_context(assembled(self._assignment))
             self._assembly = assembly
             async with asyncio.TaskGroup() as group:
-                watching = group.create_task(assembly.models.watch())
                 if self._assignment.grpc and assembly.sandboxes:
                     group.create_task(self._serve_jobs(assembly.sandboxes, self._assignment.grpc))
                 transport = await self._transport(assembly.services, opened)
@@ -83,7 +82,6 @@ class Worker:
                 if assigned := self._assignment.gateway:
                     group.create_task(self._serve_gateway(assigned, transport))
                 await self._stopping.wait()
-                watching.cancel()
 
     def stop(self) -> None:
         """Takes no further events; unfinished ones have the grace period to finish."""

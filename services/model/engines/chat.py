@@ -145,7 +145,7 @@ class ChatBackend:
             grammar(request.schema)
         tokens = self._prompt(request)
         return TokenRequest(
-            id=f"{next(self._numbers)}-{request.id}",
+            id=str(next(self._numbers)),
             tokens=tokens,
             adapter=request.adapter,
             sampling=self._sampling(request.sampling, len(tokens)),

@@ -1,17 +1,23 @@
 """The batches of the stand-in: works on a batch after a while, and fails at batches as real endpoints do."""
 
 import asyncio
+import json
 import time
-from collections import Counter
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+from aiohttp import web
+from pydantic import BaseModel
+
+from soliloquy.runtime.model.batch_forms import OVER
 from soliloquy.runtime.model.dialects import BatchForm
 from soliloquy.runtime.model.openai_client import PROMPT_HEADER, SEED_HEADER
 from soliloquy.runtime.seeds import draw
+from soliloquy_services.model.fake.dialects import RefusedRequest
 
 # Works on a request: returns the status and the body of its answer.
 Work = Callable[[dict[str, Any], Mapping[str, str]], Awaitable[tuple[int, Any]]]
@@ -55,6 +61,8 @@ class Batch:
     status: str = "validating"
     # Why it was not begun with.
     flaw: str = ""
+    # Whatever its maker wants to know it by.
+    metadata: dict[str, Any] | None = None
     is_lost: bool = False
     working: asyncio.Task[None] | None = None
     # The id of a request, the status and the body of its answer: one that was not worked on has none.
@@ -62,17 +70,12 @@ class Batch:
 
     @property
     def is_over(self) -> bool:
-        return self.status in ("completed", "expired", "cancelled", "failed")
+        return self.status in OVER
 
     @property
     def unanswered(self) -> Iterator[Line]:
         replied = {request for request, _, _ in self.replies}
         return (line for line in self.lines if line.request not in replied)
-
-    @property
-    def counts(self) -> Counter[bool]:
-        """Counts the requests by whether they were answered."""
-        return Counter(status == 200 for status in {request: status for request, status, _ in self.replies}.values())
 
 
 class FakeBatches:
@@ -98,16 +101,16 @@ class FakeBatches:
     def newest_first(self) -> list[Batch]:
         return [batch for batch in reversed(self.made) if not batch.is_lost]
 
-    def create(self, lines: Sequence[Line], flaw: str) -> tuple[Batch, bool]:
+    def create(self, lines: Sequence[Line], flaw: str, metadata: dict[str, Any] | None) -> tuple[Batch, bool]:
         """Makes a batch; returns whether the reply that says so arrives."""
         chance = draw("batch", self._seed, len(self.made))
-        batch = self._make(lines, flaw, chance)
+        batch = self._make(lines, flaw, metadata, chance)
         if chance.random() < self._faults.twice:
-            self._make(lines, flaw, chance)
+            self._make(lines, flaw, metadata, chance)
         return batch, chance.random() >= self._faults.unheard
 
-    def _make(self, lines: Sequence[Line], flaw: str, chance: Random) -> Batch:
-        batch = Batch(number=len(self.made) + 1, lines=lines, flaw=flaw)
+    def _make(self, lines: Sequence[Line], flaw: str, metadata: dict[str, Any] | None, chance: Random) -> Batch:
+        batch = Batch(number=len(self.made) + 1, lines=lines, flaw=flaw, metadata=metadata)
         self.made.append(batch)
         if flaw:
             batch.status = "failed"
@@ -155,11 +158,78 @@ class FakeBatches:
         batch.replies += [(line.request, status, body)] * times
 
 
-def flaw_of(lines: Sequence[Line], form: BatchForm) -> str:
-    """Returns why a batch cannot be begun with; empty if it can."""
-    if len(lines) > form.requests:
-        return f"more than {form.requests:,} requests"
-    return "a custom_id appears twice" if len({line.request for line in lines}) < len(lines) else ""
+class BatchRoutes(ABC):
+    """The batches of one form; raises RefusedRequest for what its endpoints refuse."""
+
+    name: str
+    path: str
+    cursor: str
+
+    def __init__(self, batches: FakeBatches, form: BatchForm) -> None:
+        self._batches = batches
+        self._form = form
+
+    def add_to(self, router: web.UrlDispatcher, path: str) -> None:
+        place = path + self.path
+        router.add_post(place, self._create)
+        router.add_get(place, self._list)
+        router.add_get(f"{place}/{{batch}}", self._show)
+        router.add_post(f"{place}/{{batch}}/cancel", self._cancel)
+
+    @abstractmethod
+    async def asked(self, request: web.Request) -> tuple[Sequence[Line], str, dict[str, Any] | None]:
+        """Returns the requests of a batch, why it cannot be begun with, and its metadata."""
+
+    @abstractmethod
+    def told(self, batch: Batch) -> BaseModel: ...
+
+    def id_of(self, batch: Batch) -> str:
+        return f"{self.name}_{batch.number}"
+
+    def known(self, name: str) -> Batch:
+        if not (batch := self._batches.known(name.removeprefix(f"{self.name}_"))):
+            raise RefusedRequest(404, "No such batch")
+        return batch
+
+    def check_size(self, content: bytes) -> None:
+        if len(content) > self._form.bytes:
+            raise RefusedRequest(413, f"Request exceeds the maximum size of {self._form.bytes:,} bytes")
+
+    def flaw_of(self, lines: Sequence[Line]) -> str:
+        """Returns why a batch cannot be begun with; empty if it can."""
+        if len(lines) > self._form.requests:
+            return f"more than {self._form.requests:,} requests"
+        return "a custom_id appears twice" if len({line.request for line in lines}) < len(lines) else ""
+
+    async def _create(self, request: web.Request) -> web.StreamResponse:
+        batch, arrives = self._batches.create(*await self.asked(request))
+        if not arrives and request.transport:
+            request.transport.close()
+        return self._answer(batch)
+
+    async def _list(self, request: web.Request) -> web.StreamResponse:
+        known = self._batches.newest_first()
+        names = [self.id_of(batch) for batch in known]
+        after = request.query.get(self.cursor, "")
+        first = names.index(after) + 1 if after in names else 0
+        page = known[first : first + int(request.query.get("limit", 20))]
+        told = [self.told(batch).model_dump(mode="json") for batch in page]
+        return web.json_response({"data": told, "has_more": first + len(page) < len(known)})
+
+    async def _show(self, request: web.Request) -> web.StreamResponse:
+        return self._answer(self.known(request.match_info["batch"]))
+
+    async def _cancel(self, request: web.Request) -> web.StreamResponse:
+        batch = self.known(request.match_info["batch"])
+        await self._batches.cancel(batch)
+        return self._answer(batch)
+
+    def _answer(self, batch: Batch) -> web.StreamResponse:
+        return web.json_response(text=self.told(batch).model_dump_json())
+
+
+def jsonl(lines: Sequence[Any]) -> web.StreamResponse:
+    return web.Response(body="".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode())
 
 
 def headers_of(request: str) -> dict[str, str]:

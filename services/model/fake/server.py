@@ -29,7 +29,6 @@ from soliloquy_services.model.fake.dialects import (
     asked_schema,
     sentence,
     shaped,
-    value_of,
 )
 from soliloquy_services.model.fake.file_batches import FileRoutes
 from soliloquy_services.model.fake.invoice import Invoice, PrefixCache, text_of
@@ -42,7 +41,7 @@ LAST_WORDS_SECONDS = 0.2
 
 
 class FakeServer:
-    """Answers with `model` if the request has its record, otherwise with random values for the schema."""
+    """Answers with `model` if the request has its record, otherwise with a random sentence."""
 
     def __init__(self, model: Model, settings: FakeSettings, noisy: Model | None = None) -> None:
         """`noisy` gives answers that no schema constrains; with it, answers have manners."""
@@ -102,7 +101,10 @@ class FakeServer:
         if self._settings.key not in ("", key) and request.method != "GET":
             # Some servers repeat the key.
             return self._error(RefusedRequest(401, f"Incorrect API key provided: {key}", code="invalid_api_key"))
-        return await handler(request)
+        try:
+            return await handler(request)
+        except (RefusedRequest, ValueError) as error:
+            return self._error(_refusal(error))
 
     async def _complete(self, request: web.Request) -> web.StreamResponse:
         if self._dialect.version.partition("=")[0] not in ("", *request.query):
@@ -120,12 +122,9 @@ class FakeServer:
         if fate is Fate.FAILED:
             message = "The server had an error while processing your request"
             return self._error(RefusedRequest(500, message, code="internal_error"))
-        try:
-            params = json.loads(body)
-            # An answer that gets lost on its way was worked on, and costs the same.
-            completion = await self._billed(params, request.headers, arrives=fate is Fate.ANSWERED)
-        except (RefusedRequest, ValueError) as error:
-            return self._error(_refusal(error))
+        params = json.loads(body)
+        # An answer that gets lost on its way was worked on, and costs the same.
+        completion = await self._billed(params, request.headers, arrives=fate is Fate.ANSWERED)
         answer = ChatResponse(params["model"])
         if params.get("stream"):
             usage = (params.get("stream_options") or {}).get("include_usage", False)
@@ -202,9 +201,7 @@ class FakeServer:
                 completion.text = shaped(completion.text, schema)
             return completion
         chance = draw("fake", seed, *(message.text for message in messages))
-        schema = asked_schema(params)
-        text = json.dumps(value_of(schema, chance)) if schema else sentence(chance)
-        return word_completion(messages, text)
+        return word_completion(messages, sentence(chance))
 
     def _error(self, refused: RefusedRequest, headers: Mapping[str, str] | None = None) -> web.Response:
         return web.json_response(self._dialect.error(refused), status=refused.status, headers=headers)

@@ -1,7 +1,6 @@
 """Keeps how endpoints want to be asked and how their models answer, for all processes of a run and its resumption."""
 
 import contextlib
-import fcntl
 import functools
 import json
 from collections.abc import Iterator
@@ -39,25 +38,17 @@ class Agreement:
     # Whether nobody need ask the endpoint for its dialect.
     is_recognized: bool = False
     _findings: set[tuple[str, str]] = field(default_factory=set)
-    # How much of the file was read.
-    _position: int = 0
 
     def learn(self, kind: Kind, value: str) -> bool:
-        """Returns whether no process that shares the file knew it."""
-        with contextlib.ExitStack() as stack:
-            file = None
-            # Without room on the disk each process learns for itself.
-            with contextlib.suppress(OSError):
-                file = stack.enter_context(self.file.open("ab", buffering=0)) if self.file else None
-                if file:
-                    # If two processes learn the same thing at once, only the first one reports it.
-                    fcntl.flock(file, fcntl.LOCK_EX)
-            self.refresh()
-            if (kind, value) in self._findings:
-                return False
-            self._apply(kind, value)
-            if file:
-                with contextlib.suppress(OSError):
+        """Returns whether it was unknown, here and in the file."""
+        self.refresh()
+        if (kind, value) in self._findings:
+            return False
+        self._apply(kind, value)
+        # Without room on the disk each process learns for itself.
+        with contextlib.suppress(OSError):
+            if self.file:
+                with self.file.open("ab", buffering=0) as file:
                     file.write(json.dumps([self.name, kind, value]).encode() + b"\n")
         return True
 
@@ -69,21 +60,15 @@ class Agreement:
         return bool(news)
 
     def _written(self) -> Iterator[tuple[str, str]]:
-        if not self.file:
-            return
         try:
-            with self.file.open("rb") as file:
-                file.seek(self._position)
-                # Another process may be writing the last line.
-                lines, end, _ = file.read().rpartition(b"\n")
+            lines = self.file.read_bytes().splitlines() if self.file else []
         except OSError:
             return
-        self._position += len(lines + end)
-        for line in lines.splitlines():
+        for line in lines:
             try:
                 name, kind, value = json.loads(line)
             except (ValueError, TypeError, RecursionError):
-                # Its process was killed while it wrote.
+                # Its process was killed while it wrote, or writes it still.
                 continue
             if name == self.name and isinstance(kind, str) and isinstance(value, str):
                 yield kind, value

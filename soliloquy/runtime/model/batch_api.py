@@ -3,14 +3,18 @@
 import asyncio
 import json
 import time
+from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any, Generic, TypeVar
 
 import aiohttp
+from pydantic import BaseModel, ValidationError
 
+from soliloquy.runtime.completions import first_error
 from soliloquy.runtime.model import ModelRefused
+from soliloquy.runtime.model.batch_forms import OVER, BatchPage, FileBatch, MessageBatch
 from soliloquy.runtime.model.batch_table import Batch
 from soliloquy.runtime.model.dialects import BatchForm
 from soliloquy.runtime.model.faults import EndpointRefuses, InvalidAnswer
@@ -27,6 +31,10 @@ _MOST_LINE_BYTES = MOST_ANSWER_BYTES + 64 * 1024
 # An endpoint may repeat lines.
 _LINES_A_REQUEST = 4
 _PIECE_BYTES = 256 * 1024
+
+
+B = TypeVar("B", FileBatch, MessageBatch)
+T = TypeVar("T", bound=BaseModel)
 
 
 class Missing(Exception):
@@ -49,42 +57,70 @@ class Job:
 
     @property
     def is_over(self) -> bool:
-        return self.status in ("completed", "expired", "cancelled", "failed")
+        return self.status in OVER
 
 
-class BatchApi(Protocol):
-    @property
-    def form(self) -> BatchForm: ...
+class BatchApi(ABC, Generic[B]):
+    """The calls about batches of one form."""
+
+    # What the endpoint describes, where its batches are, how many a page of their list has, and how the next is named.
+    described: type[B]
+    path: str
+    page: int
+    cursor: str
+
+    def __init__(self, connection: OpenAIConnection, form: BatchForm) -> None:
+        self.form = form
+        self._connection = connection
 
     async def upload(self, name: str, lines: Iterable[tuple[str, bytes]], folder: Path) -> str:
         """Uploads what a batch is made of, and returns the endpoint's name of it; empty if it is made of its requests.
 
         A line has a request's id and its body, as chat completions have it.
         """
+        return ""
 
+    @abstractmethod
     async def create(self, own: str, file: str, lines: Iterable[tuple[str, bytes]], folder: Path) -> Job: ...
 
     async def batch(self, remote: str) -> Job:
         """Raises Missing."""
+        return self.job(await self.call("GET", f"{self.path}/{remote}"))
 
+    @abstractmethod
     async def find(self, batch: Batch) -> list[Job]:
         """Returns what the endpoint has made of a batch, and what may be it. Raises Missing where it lists none."""
 
-    async def cancel(self, remote: str) -> None: ...
+    async def cancel(self, remote: str) -> None:
+        await self.call("POST", f"{self.path}/{remote}/cancel")
 
+    @abstractmethod
     async def delete(self, file: str) -> None:
         """Deletes what was uploaded, or a file of replies."""
 
+    @abstractmethod
     def lines(self, file: str) -> AsyncIterator[Mapping[str, Any]]:
         """Yields replies as OpenAI's files have them; what is no JSON object, or too long for one, is left out."""
 
+    @abstractmethod
+    def job_of(self, entry: B) -> Job: ...
 
-class BatchCalls:
-    """The calls of a connection that every form makes."""
+    def job(self, told: Any) -> Job:
+        return self.job_of(read(self.described, told))
 
-    def __init__(self, connection: OpenAIConnection, form: BatchForm) -> None:
-        self.form = form
-        self._connection = connection
+    async def listed(self, since: float) -> AsyncIterator[B]:
+        """Yields the batches that were made since then, newest first."""
+        params: dict[str, Any] = {"limit": self.page}
+        while True:
+            page = read(BatchPage, await self.call("GET", self.path, params=params))
+            entries = [read(self.described, entry) for entry in page.data]
+            for entry in entries:
+                if entry.made < since:
+                    return
+                yield entry
+            if not entries or not page.has_more:
+                return
+            params[self.cursor] = entries[-1].id
 
     async def call(self, method: str, path: str, *, seconds: float = CALL_SECONDS, **how: Any) -> Any:
         async with asyncio.timeout(seconds), self._connection.request(method, path, **how) as response:
@@ -130,17 +166,11 @@ class BatchCalls:
         return EndpointRefuses(str(fault)) if isinstance(fault, ModelRefused) else fault
 
 
-def entries_of(page: Any) -> list[Any]:
-    entries = field_of(page, "data")
-    if not isinstance(entries, list):
-        raise InvalidAnswer("the endpoint lists no batches")
-    return entries
-
-
-def field_of(told: Any, name: str) -> Any:
-    if not isinstance(told, dict):
-        raise InvalidAnswer(f"{str(told)[:40]!r} is no object with {name!r}")
-    return told.get(name)
+def read(kind: type[T], told: Any) -> T:
+    try:
+        return kind.model_validate(told)
+    except ValidationError as error:
+        raise InvalidAnswer(f"the endpoint describes no batch: {first_error(error)}") from error
 
 
 async def _pieces(file: IO[bytes]) -> AsyncIterator[bytes]:

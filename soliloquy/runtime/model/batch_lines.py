@@ -7,14 +7,13 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from soliloquy.runtime.model.batch_api import CLOCK_SECONDS, BatchCalls, Job, entries_of, field_of
+from soliloquy.runtime.model.batch_api import CLOCK_SECONDS, BatchApi, Job, read
+from soliloquy.runtime.model.batch_forms import FileBatch, UploadedFile
 from soliloquy.runtime.model.batch_queue import may_pass
 from soliloquy.runtime.model.batch_table import ANSWERED, Batch, Line
-from soliloquy.runtime.model.dialects import BatchForm
 from soliloquy.runtime.model.faults import InvalidAnswer
 from soliloquy.runtime.model.openai_client import COMPLETIONS
 from soliloquy.runtime.model.openai_format import completion_of, encoded, ended, error_words
-from soliloquy.runtime.model.openai_http import OpenAIConnection
 
 _NOT_BEGUN = ("batch_expired", "batch_cancelled")
 
@@ -44,7 +43,6 @@ def line_of(told: Mapping[str, Any], model: str) -> Line | None:
     return Line(request=request, status=status, reply=reply, completion=ended(reply, model))
 
 
-_PAGE = 100
 # The entry of a batch's metadata with our own name of it.
 _OWN = "soliloquy_batch"
 # A form with the purpose and the beginning of the file.
@@ -55,10 +53,11 @@ _FORM = (
 )
 
 
-class FileBatches:
-    def __init__(self, connection: OpenAIConnection, form: BatchForm) -> None:
-        self.form = form
-        self._calls = BatchCalls(connection, form)
+class FileBatches(BatchApi[FileBatch]):
+    described = FileBatch
+    path = "/batches"
+    page = 100
+    cursor = "after"
 
     async def upload(self, name: str, lines: Iterable[tuple[str, bytes]], folder: Path) -> str:
         with tempfile.TemporaryFile(dir=folder) as file:
@@ -69,8 +68,8 @@ class FileBatches:
                 head = json.dumps({"custom_id": request, "method": "POST", "url": f"/v1{COMPLETIONS}"})
                 file.write(b"".join((head[:-1].encode(), b', "body": ', body, b"}\n")))
             file.write(f"\r\n--{boundary}--\r\n".encode())
-            told = await self._calls.send("/files", file, f"multipart/form-data; boundary={boundary}")
-            return str(field_of(told, "id"))
+            told = await self.send("/files", file, f"multipart/form-data; boundary={boundary}")
+            return read(UploadedFile, told).id
 
     async def create(self, own: str, file: str, lines: Iterable[tuple[str, bytes]], folder: Path) -> Job:
         body = {
@@ -79,41 +78,23 @@ class FileBatches:
             "completion_window": "24h",
             "metadata": {_OWN: own},
         }
-        return _job(await self._calls.call("POST", "/batches", json=body))
-
-    async def batch(self, remote: str) -> Job:
-        return _job(await self._calls.call("GET", f"/batches/{remote}"))
+        return self.job(await self.call("POST", self.path, json=body))
 
     async def find(self, batch: Batch) -> list[Job]:
         """Returns the batches with our own name."""
-        found: list[Job] = []
-        after = ""
-        while True:
-            params = {"limit": _PAGE} | ({"after": after} if after else {})
-            page = await self._calls.call("GET", "/batches", params=params)
-            entries = entries_of(page)
-            found += [_job(entry) for entry in entries if (field_of(entry, "metadata") or {}).get(_OWN) == batch.id]
-            is_past = any(field_of(entry, "created_at") < batch.created - CLOCK_SECONDS for entry in entries)
-            if is_past or not entries or not field_of(page, "has_more"):
-                return found
-            after = str(field_of(entries[-1], "id"))
-
-    async def cancel(self, remote: str) -> None:
-        await self._calls.call("POST", f"/batches/{remote}/cancel")
+        listed = self.listed(batch.created - CLOCK_SECONDS)
+        return [self.job_of(entry) async for entry in listed if (entry.metadata or {}).get(_OWN) == batch.id]
 
     async def delete(self, file: str) -> None:
-        await self._calls.call("DELETE", f"/files/{file}")
+        await self.call("DELETE", f"/files/{file}")
 
     def lines(self, file: str) -> AsyncIterator[Mapping[str, Any]]:
-        return self._calls.objects(f"/files/{file}/content")
+        return self.objects(f"/files/{file}/content")
 
-
-def _job(told: Any) -> Job:
-    files = (field_of(told, "output_file_id"), field_of(told, "error_file_id"))
-    errors = field_of(told, "errors") or {}
-    return Job(
-        remote=str(field_of(told, "id")),
-        status=str(field_of(told, "status")),
-        files=tuple(str(file) for file in files if file),
-        error=error_words(json.dumps({"error": errors}).encode()) if errors else "",
-    )
+    def job_of(self, entry: FileBatch) -> Job:
+        return Job(
+            remote=entry.id,
+            status=entry.status,
+            files=tuple(filter(None, (entry.output_file_id, entry.error_file_id))),
+            error=error_words(encoded({"error": entry.errors})) if entry.errors else "",
+        )

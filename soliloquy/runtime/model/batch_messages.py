@@ -7,22 +7,20 @@ import json
 import tempfile
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import aclosing
-from datetime import datetime
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from soliloquy.runtime.model.batch_api import (
     CLOCK_SECONDS,
     FILE_SECONDS,
-    BatchCalls,
+    BatchApi,
     Job,
     Missing,
-    entries_of,
-    field_of,
 )
+from soliloquy.runtime.model.batch_forms import MessageBatch
 from soliloquy.runtime.model.batch_table import Batch, BatchTable
 from soliloquy.runtime.model.dialects import MESSAGES_NAMES, BatchForm
-from soliloquy.runtime.model.faults import InvalidAnswer
 from soliloquy.runtime.model.openai_format import RECORD, encoded
 from soliloquy.runtime.model.openai_http import OpenAIConnection
 
@@ -94,22 +92,21 @@ def _completion(message: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-_BATCHES = "/messages/batches"
-_PAGE = 1_000
 # How many results tell whose a batch is.
 _SAMPLE = 100
 
 
-class MessageBatches:
+class MessageBatches(BatchApi[MessageBatch]):
+    described = MessageBatch
+    path = "/messages/batches"
+    page = 1_000
+    cursor = "after_id"
+
     def __init__(self, connection: OpenAIConnection, form: BatchForm, table: BatchTable) -> None:
-        self.form = form
-        self._calls = BatchCalls(connection, form)
+        super().__init__(connection, form)
         self._table = table
         # Batches that have ended and hold no request of this run.
         self._foreign: set[str] = set()
-
-    async def upload(self, name: str, lines: Iterable[tuple[str, bytes]], folder: Path) -> str:
-        return ""
 
     async def create(self, own: str, file: str, lines: Iterable[tuple[str, bytes]], folder: Path) -> Job:
         with tempfile.TemporaryFile(dir=folder) as content:
@@ -119,54 +116,37 @@ class MessageBatches:
                 content.write(b",\n" if number else b"\n")
                 content.write(encoded({"custom_id": request, "params": params}))
             content.write(b"\n]}")
-            return _job(await self._calls.send(_BATCHES, content, "application/json"))
-
-    async def batch(self, remote: str) -> Job:
-        return _job(await self._calls.call("GET", f"{_BATCHES}/{remote}"))
+            return self.job(await self.send(self.path, content, "application/json"))
 
     async def find(self, batch: Batch) -> list[Job]:
-        found: list[Job] = []
-        earliest = batch.created - CLOCK_SECONDS
         latest = batch.posted + FILE_SECONDS + CLOCK_SECONDS
-        after = ""
-        while True:
-            params = {"limit": _PAGE} | ({"after_id": after} if after else {})
-            page = await self._calls.call("GET", _BATCHES, params=params)
-            entries = entries_of(page)
-            made = [_made(entry) for entry in entries]
-            for entry, at in zip(entries, made, strict=True):
-                if earliest <= at <= latest and (job := await self._like(batch, entry)):
-                    found.append(job)
-            is_past = any(at < earliest for at in made)
-            if is_past or not entries or not field_of(page, "has_more"):
-                return found
-            after = str(field_of(entries[-1], "id"))
+        listed = self.listed(batch.created - CLOCK_SECONDS)
+        return [job async for entry in listed if entry.made <= latest and (job := await self._like(batch, entry))]
 
-    async def _like(self, batch: Batch, entry: Any) -> Job | None:
+    async def _like(self, batch: Batch, entry: MessageBatch) -> Job | None:
         """Returns a batch at the endpoint that is, or may be, made of this one."""
-        remote = str(field_of(entry, "id"))
-        is_as_large = sum(_counts(entry).values()) == batch.requests
-        if not is_as_large or remote in self._foreign or self._table.knows(remote):
+        is_as_large = sum(entry.request_counts.values()) == batch.requests
+        if not is_as_large or entry.id in self._foreign or self._table.knows(entry.id):
             return None
-        job = _job(entry, is_certain=False)
+        job = self.job_of(entry)
         if not job.is_over:
-            return job
+            return replace(job, is_certain=False)
         try:
             owners = await self._owners(job)
         except Missing:
             owners = set()
         if not owners:
-            self._foreign.add(remote)
+            self._foreign.add(entry.id)
         # The requests of a batch that has ended are in none.
         is_it = batch.id in owners or (batch.remote != "" and "" in owners)
-        return _job(entry) if is_it else None
+        return job if is_it else None
 
     async def _owners(self, job: Job) -> set[str]:
         """Returns which batches of this run have requests that a batch has results for."""
         owners: set[str] = set()
         number = 0
         for file in job.files:
-            async with aclosing(self._calls.objects(f"{_BATCHES}/{file}/results")) as results:
+            async with aclosing(self.objects(self._results(file))) as results:
                 async for told in results:
                     owners |= self._table.batches_of(str(told.get("custom_id")))
                     number += 1
@@ -174,37 +154,20 @@ class MessageBatches:
                         break
         return owners
 
-    async def cancel(self, remote: str) -> None:
-        await self._calls.call("POST", f"{_BATCHES}/{remote}/cancel")
-
     async def delete(self, file: str) -> None:
         """Leaves the results where they are: the endpoint deletes them after 29 days."""
 
     async def lines(self, file: str) -> AsyncIterator[Mapping[str, Any]]:
-        async for told in self._calls.objects(f"{_BATCHES}/{file}/results"):
+        async for told in self.objects(self._results(file)):
             yield as_file_line(told)
 
+    def _results(self, remote: str) -> str:
+        return f"{self.path}/{remote}/results"
 
-def _job(told: Any, *, is_certain: bool = True) -> Job:
-    remote, has_ended = str(field_of(told, "id")), field_of(told, "processing_status") == "ended"
-    return Job(
-        remote=remote,
-        # Its results say of each request whether it expired or was cancelled.
-        status="completed" if has_ended else str(field_of(told, "processing_status")),
-        files=(remote,) if has_ended and field_of(told, "results_url") else (),
-        is_certain=is_certain,
-    )
-
-
-def _counts(told: Any) -> dict[str, int]:
-    counts = field_of(told, "request_counts")
-    if not isinstance(counts, dict) or not all(isinstance(count, int) for count in counts.values()):
-        raise InvalidAnswer("a batch has no counts of its requests")
-    return counts
-
-
-def _made(told: Any) -> float:
-    try:
-        return datetime.fromisoformat(field_of(told, "created_at")).timestamp()
-    except (ValueError, TypeError) as error:
-        raise InvalidAnswer("a batch does not say when it was made") from error
+    def job_of(self, entry: MessageBatch) -> Job:
+        return Job(
+            remote=entry.id,
+            # Its results say of each request whether it expired or was cancelled.
+            status="completed" if entry.has_ended else entry.processing_status,
+            files=(entry.id,) if entry.has_ended and entry.results_url else (),
+        )

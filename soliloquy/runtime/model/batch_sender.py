@@ -8,6 +8,7 @@ import time
 from collections.abc import Awaitable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from soliloquy.runtime.model import metrics
 from soliloquy.runtime.model.batch_api import BatchApi, Job, Missing
@@ -43,7 +44,7 @@ _log = logging.getLogger(__name__)
 class BatchSender:
     """Fills and sends the batches of one endpoint."""
 
-    def __init__(self, name: str, endpoint: Endpoint, api: BatchApi, table: BatchTable, folder: Path) -> None:
+    def __init__(self, name: str, endpoint: Endpoint, api: BatchApi[Any], table: BatchTable, folder: Path) -> None:
         """`folder` has room for the file of a batch."""
         self._name = name
         self._endpoint = endpoint

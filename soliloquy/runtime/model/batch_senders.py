@@ -5,12 +5,11 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from soliloquy.runtime.model.batch_api import BatchApi
 from soliloquy.runtime.model.batch_lines import FileBatches
 from soliloquy.runtime.model.batch_messages import MessageBatches
 from soliloquy.runtime.model.batch_sender import BatchSender
 from soliloquy.runtime.model.batch_table import BatchTable
-from soliloquy.runtime.model.dialects import BATCH_FORMS, Dialect, dialect_of
+from soliloquy.runtime.model.dialects import BATCH_FORMS, dialect_of
 from soliloquy.runtime.model.keys import key_of
 from soliloquy.runtime.model.openai_http import OpenAIConnection
 from soliloquy.runtime.model.settings import Models
@@ -56,15 +55,13 @@ async def open_senders(models: Models, spending: Spending, folder: Path) -> Asyn
                 form, table = BATCH_FORMS[dialect.batches], BatchTable(spending)
                 connection = OpenAIConnection(name, endpoint, key_of(endpoint, name), dialect, form)
                 connections.append(connection)
-                senders.append(BatchSender(name, endpoint, _api(dialect, connection, table), table, folder))
+                api = (
+                    MessageBatches(connection, form, table)
+                    if dialect.batches == "messages"
+                    else FileBatches(connection, form)
+                )
+                senders.append(BatchSender(name, endpoint, api, table, folder))
         yield BatchSenders(senders)
     finally:
         for connection in connections:
             await connection.close()
-
-
-def _api(dialect: Dialect, connection: OpenAIConnection, table: BatchTable) -> BatchApi:
-    form = BATCH_FORMS[dialect.batches]
-    if dialect.batches == "messages":
-        return MessageBatches(connection, form, table)
-    return FileBatches(connection, form)

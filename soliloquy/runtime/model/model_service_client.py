@@ -78,10 +78,6 @@ class ModelServiceClient:
         digests = {"": "base", **{one.name: one.digest for one in info.adapters}}
         return f"{info.digest} {digests[adapter]}" if info.digest and digests.get(adapter) else ""
 
-    async def silence(self) -> str:
-        """Returns nothing: gRPC itself gives up a connection that nobody answers."""
-        return ""
-
     async def close(self) -> None:
         for channel in self._channels:
             await channel.close()

@@ -148,18 +148,6 @@ class OpenAIClient:
         """Returns the address: an endpoint tells nothing else of its weights."""
         return self._endpoint.base_url
 
-    async def silence(self) -> str:
-        if self._queue:
-            # The sender of the queue's batches notices.
-            return ""
-        try:
-            async with asyncio.timeout(LIST_SECONDS), self._connection.request("GET", _MODELS):
-                return ""
-        except TimeoutError:
-            return "it accepts connections and answers nothing"
-        except (RetryableFault, EndpointRefuses) as error:
-            return str(error)
-
     async def close(self) -> None:
         if self._listing:
             self._listing.cancel()

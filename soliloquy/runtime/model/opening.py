@@ -1,6 +1,5 @@
 """Opens the models that the settings name, and routes each role's requests to its endpoint."""
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
@@ -45,10 +44,6 @@ class ModelByRole:
     @property
     def statuses(self) -> Sequence[EndpointStatus]:
         return [remote.status for remote in self._remotes]
-
-    async def watch(self) -> None:
-        """Notices endpoints that accept calls and answer nothing."""
-        await asyncio.gather(*(remote.watch() for remote in self._remotes))
 
     async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
         role, draw_key = request.role, request.draw_key

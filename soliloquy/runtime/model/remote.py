@@ -22,9 +22,6 @@ PAUSE_CAP_SECONDS = 10.0
 SPREAD = 0.25
 # After this many consecutive refusals we assume that the endpoint refuses every call.
 REFUSALS = 10
-# An endpoint that leaves a call unanswered for so long is asked something smaller, this often.
-SILENT_SECONDS = 20.0
-LOOK_SECONDS = 5.0
 
 
 class EndpointClient(Protocol):
@@ -37,9 +34,6 @@ class EndpointClient(Protocol):
 
     async def identity(self, adapter: str) -> str:
         """Returns what tells the weights that answer from others of the same name; empty if that is unknown."""
-
-    async def silence(self) -> str:
-        """Returns why the endpoint answers nothing, not even a small request; empty if it answers anything."""
 
     async def close(self) -> None: ...
 
@@ -87,13 +81,6 @@ class RemoteModel:
 
     async def identity(self, adapter: str) -> str:
         return await self._client.identity(adapter)
-
-    async def watch(self) -> None:
-        """Notices an endpoint that accepts calls and answers nothing."""
-        while True:
-            await asyncio.sleep(LOOK_SECONDS)
-            if self._record.unanswered_seconds >= SILENT_SECONDS:
-                self._record.silent(await self._client.silence())
 
     async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
         with self._record.call():

@@ -60,34 +60,28 @@ class CallRecord:
         self._attempts: dict[object, float] = {}
         self._failing_since: float | None = None
         self._timed_out = False
-        self._silence = ""
         self._error = ""
         self._refused = False
-
-    @property
-    def unanswered_seconds(self) -> float:
-        """Returns the age of the oldest attempt in flight; 0 if there is none."""
-        return self._clock() - began if (began := next(iter(self._attempts.values()), None)) is not None else 0.0
 
     @property
     def status(self) -> EndpointStatus:
         now = self._clock()
         oldest = next(iter(self._calls.values()), now)
-        error = self._error or self._silence
-        is_failing = error and self._failing_since is not None and not self._is_at_work
+        is_failing = self._error and self._failing_since is not None and not self._is_at_work
         return EndpointStatus(
             where=self._where,
             waiting=len(self._calls),
             oldest_seconds=now - oldest,
             in_flight=len(self._attempts),
             failing_seconds=now - self._failing_since if is_failing and self._failing_since is not None else 0.0,
-            error=error,
+            error=self._error,
             refused=self._refused,
         )
 
     @property
     def _is_at_work(self) -> bool:
-        return self.unanswered_seconds > WORKING_SECONDS and not (self._timed_out or self._silence)
+        began = next(iter(self._attempts.values()), None)
+        return began is not None and self._clock() - began > WORKING_SECONDS and not self._timed_out
 
     @contextmanager
     def call(self) -> Iterator[None]:
@@ -115,18 +109,14 @@ class CallRecord:
         """The endpoint did what was asked, or refused this call alone."""
         self._failing_since = None
         self._timed_out = self._refused = False
-        self._error = self._silence = ""
+        self._error = ""
 
     def abandoned(self) -> None:
         """The attempt ended and told nothing of the endpoint: nobody waits since then."""
-        if not (self._attempts or self._error or self._silence):
+        if not (self._attempts or self._error):
             self._failing_since = None
 
     def failed(self, fault: RetryableFault) -> None:
         self._error = str(fault)
         self._timed_out = self._timed_out or isinstance(fault, TimedOut)
         self._refused = fault.is_final
-
-    def silent(self, reason: str) -> None:
-        """Notes why the endpoint answers nothing at all; empty if it does."""
-        self._silence = reason

@@ -2,21 +2,14 @@
 
 import json
 from collections import Counter
-from random import Random
 
 import aiohttp
 import pytest
 
-from soliloquy.recipes.answers import Decision, Program
-from soliloquy.recipes.soliloquy.answers import Reply
-from soliloquy.runtime.answers import Answer
 from soliloquy.runtime.model.faults import EndpointRefuses
 from soliloquy.runtime.model.samples import with_seeds
-from soliloquy.v1.model_pb2 import GenerateRequest
-from soliloquy_services.model.fake.dialects import CannotFollow, value_of
 from soliloquy_services.model.fake.server import FakeServer
 from soliloquy_services.model.fake.settings import FakeSettings, Fate
-from tests.cases import each_case
 from tests.unit.model.hosted import ENGINE, asking
 from tests.unit.scripted.driver import opening, played
 
@@ -41,43 +34,6 @@ async def test_a_wrong_key_is_refused_and_not_repeated() -> None:
         with pytest.raises(EndpointRefuses, match="refuses the key in OPENAI_API_KEY") as refused:
             await model.generate(opening())
     assert "sk-wrong" not in str(refused.value)
-
-
-@pytest.mark.parametrize("answer", [Decision, Program, Reply])
-async def test_programs_of_others_get_a_value_that_their_schema_allows(answer: type[Answer]) -> None:
-    asked = GenerateRequest(schema=answer.json_schema(), seed=7)
-    async with asking(FakeServer(ENGINE, FakeSettings())) as model:
-        first, again = [await model.generate(asked) for _ in range(2)]
-    assert first.text == again.text
-    answer.read(first.text)
-
-
-@pytest.mark.parametrize(
-    ("schema", "fits"),
-    [
-        ({"type": "integer", "minimum": 3, "maximum": 4}, lambda value: value in (3, 4)),
-        ({"type": "number"}, lambda value: isinstance(value, float)),
-        ({"type": "boolean"}, lambda value: isinstance(value, bool)),
-        ({"enum": ["a", "b"]}, lambda value: value in ("a", "b")),
-        ({"const": 7}, lambda value: value == 7),
-        ({"type": "string", "pattern": r"^([1-9]|1[0-2])$"}, lambda value: 1 <= int(value) <= 12),
-        ({"type": "string", "minLength": 100}, lambda value: len(value) >= 100),
-        ({"type": "string", "maxLength": 4}, lambda value: len(value) <= 4),
-        ({"type": "array", "items": {"type": "null"}, "minItems": 3}, lambda value: value == [None] * 3),
-        ({"anyOf": [{"type": "null"}, {"const": 1}]}, lambda value: value in (None, 1)),
-        ({"$ref": "#/$defs/a", "$defs": {"a": {"const": "x"}}}, lambda value: value == "x"),
-    ],
-    ids=lambda value: json.dumps(value) if isinstance(value, dict) else "",
-)
-def test_each_kind_of_schema_is_followed(schema: dict[str, object], fits: object) -> None:
-    assert callable(fits)
-    assert all(fits(value_of(schema, Random(seed))) for seed in range(50))
-
-
-@each_case
-def test_a_schema_that_cannot_be_followed_is_refused(schema: dict[str, object]) -> None:
-    with pytest.raises(CannotFollow):
-        value_of(schema, Random(1))
 
 
 async def streamed(url: str) -> list[str]:

@@ -1,7 +1,5 @@
 """What one process finds out about an endpoint, no other process of the run has to, nor the run when it resumes."""
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from soliloquy.runtime.model.agreements import FILE, Agreement, agreement_with
@@ -59,18 +57,6 @@ def test_calls_that_are_refused_together_weaken_a_schema_once(tmp_path: Path) ->
     assert later.form != earlier.form
     assert later.adapt(400, b'{"error": "invalid schema"}', {"response_format": {}})
     assert later.form == earlier.form
-
-
-def test_of_processes_that_learn_the_same_at_once_one_tells_it(tmp_path: Path) -> None:
-    def is_new(found: Agreement) -> bool:
-        together.wait()
-        return found.learn("without", "seed")
-
-    for number in range(100):
-        processes = [process(tmp_path / str(number)) for _ in range(4)]
-        together = threading.Barrier(4)
-        with ThreadPoolExecutor(4) as threads:
-            assert sum(threads.map(is_new, processes)) == 1
 
 
 def test_a_line_that_its_process_never_finished_is_passed_over(tmp_path: Path) -> None:

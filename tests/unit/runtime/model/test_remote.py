@@ -36,7 +36,6 @@ class Saying:
         self._says: Iterator[Say] = iter(says)
         self._last: Say = ""
         self.asked = 0
-        self.silent = ""
 
     async def ask(
         self, request: GenerateRequest, seconds: float, stream_listener: StreamListener | None = None
@@ -51,9 +50,6 @@ class Saying:
 
     async def identity(self, adapter: str) -> str:
         return adapter
-
-    async def silence(self) -> str:
-        return self.silent
 
     async def close(self) -> None: ...
 
@@ -155,21 +151,6 @@ async def test_a_service_waits_while_every_call_is_refused_and_goes_on_when_that
     async with asyncio.timeout(120):
         assert (await call).text == "well"
     assert (far.fault, far.status.refused) == ("", False)
-
-
-async def test_an_endpoint_that_leaves_a_call_unanswered_is_asked_something_smaller(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(remote, "SILENT_SECONDS", 0.0)
-    monkeypatch.setattr(remote, "LOOK_SECONDS", 0.001)
-    line = Saying(HANG)
-    far = model(line)
-    line.silent = "it answers nothing"
-    tasks = [asyncio.create_task(work) for work in (far.generate(REQUEST), far.watch())]
-    await until(lambda: far.status.failing_seconds > 0, pause=0)
-    assert far.status.error == "it answers nothing"
-    for task in tasks:
-        task.cancel()
 
 
 async def test_an_endpoint_that_answers_now_and_then_may_refuse_any_number() -> None:
