@@ -6,7 +6,7 @@ import click
 import uvloop
 
 from soliloquy.cli.command import Command, option, setting
-from soliloquy.cli.options import EXISTING_FILE, SEED
+from soliloquy.cli.options import EXISTING_FILE, EXISTING_FOLDER, SEED
 from soliloquy.cli.parameters import ADDRESS, DURATION, real, whole
 from soliloquy.cli.service_options import LATENCY, NOISE, with_options
 from soliloquy.cli.signals import stop_signals
@@ -83,6 +83,11 @@ def fake(
         "Refuse and answer what endpoints of this kind do; without one, everything is accepted.",
         type=click.Choice(sorted(dialects())),
     ),
+    replayed: Path | None = setting(
+        "Answer as the most similar prompt of this dataset was; the scripted model answers what is sent back.",
+        "--replay",
+        type=EXISTING_FOLDER,
+    ),
     key_file: Path | None = setting("Ask for the key in this file.", type=EXISTING_FILE),
     **weather: Any,
 ) -> None:
@@ -91,8 +96,11 @@ def fake(
     The scripted model answers requests of `soliloquy generate --model openai`, so that it can write a whole dataset.
     With --noise real, it answers as real models do: with thoughts, refusals, prefaces, and malformed where no schema
     constrains it.
+    With --replay, it answers as others did, for example in conversations that `soliloquy import` read.
     Other programs get a sentence.
     """
+    from soliloquy.dataset.reading import Dataset
+    from soliloquy_services.model.engines.replayed import ReplayedEngine
     from soliloquy_services.model.fake.batches import BatchFaults
     from soliloquy_services.model.fake.server import FakeServer
     from soliloquy_services.model.fake.settings import FakeSettings
@@ -107,7 +115,9 @@ def fake(
         key=read_key(key_file).secret if key_file else "",
     )
     noisy = scripted_model(ModelSettings(noise=noise)) if noise != "none" else None
-    uvloop.run(_serve(FakeServer(scripted_model(ModelSettings()), settings, noisy), address))
+    calm = scripted_model(ModelSettings())
+    model = ReplayedEngine(Dataset(replayed), calm) if replayed else calm
+    uvloop.run(_serve(FakeServer(model, settings, noisy), address))
 
 
 async def _serve(server: "FakeServer", address: str) -> None:
