@@ -69,7 +69,7 @@ def channel(port: int) -> grpc.aio.Channel:
 
 def echoes() -> Iterator[GenerateRequest]:
     message = Message(role="user", text="x" * REQUEST_BYTES)
-    return (GenerateRequest(messages=[message]) for _ in itertools.count())
+    return (GenerateRequest(messages=[message], id=f"echo {number}") for number in itertools.count())
 
 
 def answers(max_tokens: int) -> Iterator[GenerateRequest]:

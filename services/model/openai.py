@@ -68,7 +68,7 @@ class ChatRequest(CommonChatRequest):
     # May hold "role" and "prompt", which OpenAI's requests lack.
     metadata: dict[str, str] | None = None
 
-    def request(self, adapter: str) -> GenerateRequest:
+    def request(self, adapter: str, request_id: str) -> GenerateRequest:
         """Raises InvalidRequest if it uses a feature that is not supported."""
         if flaw := self.unsupported_option():
             raise InvalidRequest(flaw)
@@ -97,6 +97,7 @@ class ChatRequest(CommonChatRequest):
             seed=seed % 2**64,
             more_seeds=[(seed + number) % 2**64 for number in range(1, samples)],
             adapter=adapter,
+            id=request_id,
         )
 
 
@@ -143,7 +144,8 @@ class _Calls:
     async def complete(self, request: Request) -> Response:
         try:
             chat = ChatRequest.model_validate_json(await _body(request))
-            generate_request = chat.request(self._adapter(chat.model))
+            # OpenAI's clients repeat the key when they retry.
+            generate_request = chat.request(self._adapter(chat.model), request.headers.get("idempotency-key", ""))
             answer, caller = ChatResponse(chat.model), request.headers.get("traceparent", "")
             if not chat.stream:
                 return JSONResponse(answer.whole(await self._handler.generate(generate_request, caller)))
@@ -159,7 +161,7 @@ class _Calls:
     async def complete_raw(self, request: Request) -> Response:
         try:
             asked = CompletionRequest.model_validate_json(await _body(request))
-            requests = asked.requests(self._adapter(asked.model))
+            requests = asked.requests(self._adapter(asked.model), request.headers.get("idempotency-key", ""))
             caller = request.headers.get("traceparent", "")
             return JSONResponse(asked.response(await self._handler.generate_all(requests, caller)))
         except ValidationError as error:

@@ -28,7 +28,7 @@ class CompletionRequest(CommonRequest):
     echo: bool | None = None
     logprobs: int | None = Field(default=None, ge=0, le=MOST_LOGPROBS)
 
-    def requests(self, adapter: str) -> list[GenerateRequest]:
+    def requests(self, adapter: str, request_id: str) -> list[GenerateRequest]:
         """Returns one for each prompt; raises InvalidRequest if it uses a feature that is not supported."""
         if flaw := self.unsupported_option() or self._flaw():
             raise InvalidRequest(flaw)
@@ -51,8 +51,9 @@ class CompletionRequest(CommonRequest):
                 sampling=sampling,
                 seed=seed % 2**64,
                 adapter=adapter,
+                id=f"{request_id}/{number}" if request_id else "",
             )
-            for prompt in prompts
+            for number, prompt in enumerate(prompts)
         ]
 
     def response(self, completions: Sequence[Completion]) -> dict[str, Any]:

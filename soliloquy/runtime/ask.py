@@ -100,13 +100,15 @@ class Ask:
         problem: Unreadable
         extra_room = 0
         for _ in range(MAX_ASKS):
+            ask = (*self.origin, prompt.name, len(self.calls), len(call.raw))
             request = GenerateRequest(
                 role=self.role,
                 prompt=prompt.name,
                 messages=messages,
                 schema=answer.json_schema(),
                 sampling=Sampling(temperature=prompt.temperature) if prompt.temperature else None,
-                seed=seed(*self.origin, prompt.name, len(self.calls), len(call.raw)),
+                seed=seed(*ask),
+                id=digest(*ask),
                 extra_room=extra_room,
                 draw_key=self.draw_key,
                 fallback=self.fallback,

@@ -145,7 +145,7 @@ class ChatBackend:
             grammar(request.schema)
         tokens = self._prompt(request)
         return TokenRequest(
-            id=str(next(self._numbers)),
+            id=f"{next(self._numbers)}-{request.id}",
             tokens=tokens,
             adapter=request.adapter,
             sampling=self._sampling(request.sampling, len(tokens)),

@@ -71,7 +71,7 @@ class CachedModel:
         self._endpoint_key = f"{endpoint.engine}\n{endpoint.model}\n{endpoint.schema}\n"
 
     async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
-        """The key is who answers and the whole request: messages, schema, sampling, seed and adapter.
+        """The key is who answers and the whole request except its id: messages, schema, sampling, seed and adapter.
 
         An answer that the model has finished also answers requests with room for more tokens.
         """
@@ -97,6 +97,7 @@ class CachedModel:
         """Returns the key of the request, and the key that it shares with requests for more or fewer tokens."""
         keyed = GenerateRequest()
         keyed.CopyFrom(request)
+        keyed.ClearField("id")
         # Models whose answers are kept do not read it.
         keyed.ClearField("record")
         # It has chosen the endpoint and the sampling, which are in the key.

@@ -34,9 +34,11 @@ def free_port() -> int:
     return port
 
 
-def request(text: str = "two words", *, adapter: str = "", conversation: str = "") -> GenerateRequest:
+def request(
+    text: str = "two words", *, adapter: str = "", request_id: str = "", conversation: str = ""
+) -> GenerateRequest:
     message = Message(role="user", text=text)
-    return GenerateRequest(messages=[message], adapter=adapter, draw_key=conversation)
+    return GenerateRequest(messages=[message], adapter=adapter, id=request_id, draw_key=conversation)
 
 
 class Service:

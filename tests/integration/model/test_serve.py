@@ -135,6 +135,8 @@ async def test_http_answers_beside_it(service: Service) -> None:
 async def test_a_refusal_keeps_its_code_and_its_line_on_the_way(service: Service) -> None:
     line = "no adapter 'unknown' is loaded; loaded are: first"
     assert await refusal(service, request(adapter="unknown")) == (grpc.StatusCode.NOT_FOUND, line)
+    code, line = await refusal(service, request(request_id="x" * 300))
+    assert (code, line) == (grpc.StatusCode.INVALID_ARGUMENT, "the id has 300 characters, above the limit of 256")
     status, text = await service.get("POST", "/v1/chat/completions", {"model": "gpt", "messages": [{"role": "user"}]})
     assert (status, json.loads(text)["error"]["type"]) == (400, "invalid_request_error")
 

@@ -54,5 +54,5 @@ class Seeded(Echo):
         yield Delta(text=completion.text, completion=completion)
 
 
-def request(text: str = "two words", *, adapter: str = "") -> GenerateRequest:
-    return GenerateRequest(messages=[Message(role="user", text=text)], adapter=adapter)
+def request(text: str = "two words", *, request_id: str = "", adapter: str = "") -> GenerateRequest:
+    return GenerateRequest(messages=[Message(role="user", text=text)], id=request_id, adapter=adapter)

@@ -1,4 +1,4 @@
-"""The model service's calls: answers, adapters, and a status for each error."""
+"""The model service's calls: one answer per id, however often it is requested, and a status for each error."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable
@@ -20,7 +20,7 @@ from soliloquy_services.model.engines.engine import (
 )
 from soliloquy_services.model.engines.scripted import ScriptedEngine
 from soliloquy_services.model.errors import error_status
-from soliloquy_services.model.handler import MAX_REQUEST_BYTES, MAX_SAMPLES, ModelHandler
+from soliloquy_services.model.handler import MAX_ID_CHARACTERS, MAX_REQUEST_BYTES, MAX_SAMPLES, ModelHandler
 from tests.cases import each_case
 from tests.unit.model.answers import Held, Seeded, request
 from tests.unit.scripted.driver import opening
@@ -37,14 +37,25 @@ async def pieces(deltas: AsyncGenerator[Delta, None]) -> list[str]:
     return [delta.text async for delta in deltas]
 
 
+async def test_the_same_id_is_not_generated_again() -> None:
+    engine = Held()
+    engine.let_go.set()
+    handler = ModelHandler(engine)
+    first = await handler.generate(request(request_id="a"))
+    assert await handler.generate(request(request_id="a")) == first
+    assert await pieces(handler.stream(request(request_id="a"))) == ["two words"]
+    assert engine.asked == 1
+
+
 async def test_several_samples_are_generated_apart_and_count_their_prompt_once() -> None:
     engine = Seeded()
     handler = ModelHandler(engine)
-    several = request()
+    several = request(request_id="a")
     several.seed, several.more_seeds[:] = 7, [8, 9]
     answer = await handler.generate(several)
     assert [sample.text for sample in (answer, *answer.more)] == ["seed 7", "seed 8", "seed 9"]
     assert [sample.prompt_tokens for sample in (answer, *answer.more)] == [2, 0, 0]
+    assert await handler.generate(several) == answer
     assert engine.asked == 3
     several.more_seeds[:] = range(MAX_SAMPLES)
     assert await refused(handler.generate(several)) == (
@@ -69,16 +80,83 @@ async def test_a_sample_that_fails_ends_the_others_and_is_told_as_it_is() -> Non
     assert engine.given_up.is_set()
 
 
-async def test_an_answer_that_nobody_waits_for_is_given_up() -> None:
+async def test_the_same_id_joins_the_answer_that_is_under_way() -> None:
     engine = Held()
     handler = ModelHandler(engine)
-    leaves = asyncio.create_task(handler.generate(request()))
+    whole = asyncio.create_task(handler.generate(request(request_id="a")))
+    in_pieces = asyncio.create_task(pieces(handler.stream(request(request_id="a"))))
+    await engine.begun.wait()
+    engine.let_go.set()
+    assert (await whole).text == "two words"
+    assert await in_pieces == ["two ", "words"]
+    assert engine.asked == 1
+
+
+async def test_who_leaves_does_not_take_the_answer_from_who_stays() -> None:
+    engine = Held()
+    handler = ModelHandler(engine)
+    leaves, stays = (asyncio.create_task(handler.generate(request(request_id="a"))) for _ in range(2))
+    await engine.begun.wait()
+    leaves.cancel()
+    await asyncio.gather(leaves, return_exceptions=True)
+    engine.let_go.set()
+    assert (await stays).text == "two words"
+    assert (engine.asked, engine.given_up.is_set()) == (1, False)
+
+
+@pytest.mark.parametrize("request_id", ["a", ""])
+async def test_an_answer_that_nobody_waits_for_is_given_up(request_id: str) -> None:
+    engine = Held()
+    handler = ModelHandler(engine)
+    leaves = asyncio.create_task(handler.generate(request(request_id=request_id)))
     await engine.begun.wait()
     leaves.cancel()
     await engine.given_up.wait()
     engine.let_go.set()
-    assert (await handler.generate(request())).text == "two words"
+    assert (await handler.generate(request(request_id=request_id))).text == "two words"
     assert engine.asked == 2
+
+
+async def test_a_failure_is_not_remembered() -> None:
+    engine = Held()
+    engine.let_go.set()
+    engine.error = EngineFailed("out of memory")
+    handler = ModelHandler(engine)
+    assert await refused(handler.generate(request(request_id="a"))) == (StatusCode.UNAVAILABLE, "out of memory")
+    engine.error = None
+    assert (await handler.generate(request(request_id="a"))).text == "two words"
+
+
+async def test_an_id_is_of_one_request_only() -> None:
+    engine = Held()
+    handler = ModelHandler(engine)
+    running = asyncio.create_task(handler.generate(request(request_id="a")))
+    await engine.begun.wait()
+    other = request("other words", request_id="a")
+    line = "the id 'a' belongs to another request: use a unique id for each request"
+    assert await refused(handler.generate(other)) == (StatusCode.INVALID_ARGUMENT, line)
+    engine.let_go.set()
+    assert (await running).text == "two words"
+    assert await refused(handler.generate(other)) == (StatusCode.INVALID_ARGUMENT, line)
+
+
+async def test_requests_without_an_id_are_all_different() -> None:
+    engine = Held()
+    engine.let_go.set()
+    handler = ModelHandler(engine)
+    await asyncio.gather(*(handler.generate(request()) for _ in range(3)))
+    assert engine.asked == 3
+
+
+async def test_only_the_latest_answers_are_kept() -> None:
+    engine = Held()
+    engine.let_go.set()
+    handler = ModelHandler(engine, cached_answers=2)
+    for name in ("a", "b", "c", "b", "c"):
+        await handler.generate(request(request_id=name))
+    assert engine.asked == 3
+    await handler.generate(request(request_id="a"))
+    assert engine.asked == 4
 
 
 async def test_an_engine_with_a_fault_is_asked_nothing() -> None:
@@ -92,6 +170,8 @@ async def test_what_is_too_long_is_refused_with_the_limit() -> None:
     handler = ModelHandler(Echo())
     code, line = await refused(handler.generate(request("x" * MAX_REQUEST_BYTES)))
     assert (code, f"limit of {MAX_REQUEST_BYTES}" in line) == (StatusCode.INVALID_ARGUMENT, True)
+    code, line = await refused(handler.generate(request(request_id="x" * (MAX_ID_CHARACTERS + 1))))
+    assert (code, f"limit of {MAX_ID_CHARACTERS}" in line) == (StatusCode.INVALID_ARGUMENT, True)
 
 
 async def test_an_answer_that_breaks_off_is_no_answer() -> None:

@@ -213,6 +213,18 @@ async def test_what_a_client_leaves_open_is_as_openai_has_it() -> None:
     assert first.request.seed != second.request.seed
 
 
+async def test_the_same_idempotency_key_is_answered_once() -> None:
+    engine = Held()
+    engine.let_go.set()
+    async with served(ModelHandler(engine)) as port:
+        body = json.dumps({"model": "echo", "messages": TWO_WORDS, "seed": 1}).encode()
+        answers = [
+            await call(port, "POST", "/v1/chat/completions", body, **{"Idempotency-Key": "a-try"}) for _ in range(2)
+        ]
+    assert [status for status, _ in answers] == [200, 200]
+    assert engine.asked == 1
+
+
 async def test_the_models_are_the_base_and_its_adapters(tmp_path: Path) -> None:
     (tmp_path / "adapter_model.safetensors").write_bytes(b"weights")
     engine = Asked()

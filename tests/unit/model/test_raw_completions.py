@@ -125,6 +125,15 @@ async def test_a_text_is_answered_without_a_chat_template() -> None:
     assert (first.sampling.max_tokens, list(first.sampling.stop), first.sampling.logprobs) == (7, ["."], False)
 
 
+async def test_a_retry_of_several_prompts_gets_each_answer_again() -> None:
+    backend = Scorer()
+    body = json.dumps({"model": "echo", "prompt": ["one", "two"], "seed": 3}).encode()
+    async with served(ModelHandler(backend)) as port:
+        for _ in range(2):
+            await call(port, "POST", "/v1/completions", body, **{"idempotency-key": "this"})
+    assert [request.id for request in backend.requests] == ["this/0", "this/1"]
+
+
 @each_case
 async def test_what_is_not_done_is_refused_in_a_sentence(asked: dict[str, Any], complaint: str) -> None:
     status, answer = await complete(Scorer(), **asked)

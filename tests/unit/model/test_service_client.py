@@ -122,7 +122,7 @@ async def test_a_call_that_fails_fails_alike_whether_somebody_hears_it() -> None
 
 async def test_a_request_arrives_as_it_was() -> None:
     servicer = Servicer(Code.INTERNAL)
-    request = GenerateRequest(role="tutor", prompt="p", seed=2**64 - 1, adapter="a")
+    request = GenerateRequest(role="tutor", prompt="p", seed=2**64 - 1, adapter="a", id="i")
     async with line_to(servicer) as line:
         with pytest.raises(InvalidAnswer):
             await line.ask(request, 5.0)

@@ -61,7 +61,7 @@ async def test_a_message_that_is_written_anew_is_another_request() -> None:
     model = reader([claim("180000")])
     for text in ("I make it 180 kJ then", "So that is 180000 J"):
         await with_claims(said(text), READ["soliloquy"], model)
-    assert len({request.seed for request in model.requests}) == 2
+    assert len({request.id for request in model.requests}) == 2
 
 
 async def test_a_claim_that_the_message_does_not_make_is_asked_for_again_and_then_dropped() -> None:

@@ -49,11 +49,11 @@ def request(*, text: str = "Why?", seed: int = 1, temperature: float = 0.5, **mo
 async def test_what_was_asked_before_is_not_asked_again_in_whatever_process(tmp_path: Path) -> None:
     model = Numbering()
     cache = AnswerCache(tmp_path / "cache")
-    first = await cached_model(model, cache).generate(request())
+    first = await cached_model(model, cache).generate(request(id="a"))
     cache.close()
     cache = AnswerCache(tmp_path / "cache")
-    # The choice of the endpoint changes no answer.
-    again = await cached_model(model, cache).generate(request(draw_key="another conversation"))
+    # Neither its id nor what chose the endpoint changes an answer.
+    again = await cached_model(model, cache).generate(request(id="b", draw_key="another conversation"))
     cache.close()
     assert (first, model.asked) == (again, 1)
 
