@@ -41,7 +41,7 @@ check: .venv/dev ## Check what breaks most often in a minute: style, types of th
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 $(SHARED) $(FAST)
 	@sh tests/javascript.sh test
 
-test: .venv/serve .venv/runsc .venv/kafka .venv/chromium .venv/prometheus .venv/chart ## Run the tests of all promises, set-up included (half an hour)
+test: .venv/serve .venv/runsc .venv/kafka .venv/chromium .venv/prometheus .venv/chart ## Run the tests of all promises, set-up included (20 minutes)
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.once_more -n 3 $(SHARED) $(ALONE:%=--ignore %)
 	$(BIN)/python -m tests.once_more -n 2 $(SHARED) $(ALONE)
 	@sh tests/javascript.sh test

@@ -6,15 +6,18 @@ from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import grpc
 
 from soliloquy.v1.model_pb2_grpc import add_ModelServiceServicer_to_server
 from soliloquy_services.model.backend import ModelBackend
-from soliloquy_services.model.engines.chat import ChatBackend
 from soliloquy_services.model.engines.settings import EngineSettings
 from soliloquy_services.model.handler import ModelHandler
 from soliloquy_services.model.servicer import ModelServicer
+
+if TYPE_CHECKING:
+    from soliloquy_services.model.engines.chat import ChatBackend
 
 
 @asynccontextmanager
@@ -59,8 +62,9 @@ async def _serve(base: Path, address: Future[str], stopping: threading.Event) ->
 
 
 @asynccontextmanager
-async def running_backend(settings: EngineSettings) -> AsyncIterator[ChatBackend]:
+async def running_backend(settings: EngineSettings) -> AsyncIterator["ChatBackend"]:
     """Starts the transformers engine, and stops it at the end."""
+    from soliloquy_services.model.engines.chat import ChatBackend
     from soliloquy_services.model.engines.transformers.engine import TransformersEngine
 
     chat = ChatBackend(TransformersEngine(settings), settings)

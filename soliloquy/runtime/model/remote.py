@@ -112,8 +112,8 @@ class RemoteModel:
                     completion = await self._client.ask(request, self._seconds, stream_listener)
                 bill(completion)
         except TimeoutError:
-            waited = time.monotonic() - permit.began
-            fault: RetryableFault = TimedOut(f"no answer within {waited:.3g} s")
+            told = f"no answer within {time.monotonic() - permit.began:.3g} s"
+            fault: RetryableFault = TimedOut(f"{told}; for a slower model, set timeout in --model-settings")
         except RetryableFault as passing:
             fault = passing
         except ModelRefused as refused:

@@ -6,20 +6,25 @@ from itertools import pairwise
 import pytest
 
 from soliloquy.recipes.recipe import TrainingMessage
-from soliloquy_training.data import TurnTooLong, samples, split
-from tests.unit.training.growing import conversations
+from soliloquy_training.data import TurnTooLong, split
 
 
 def words(chat: Sequence[TrainingMessage]) -> int:
     return sum(len(told.text.split()) for told in chat)
 
 
-def long_chat() -> Sequence[TrainingMessage]:
-    chats = [chat for conversation in conversations(20) for chat in samples(conversation, "dialogue")]
-    return max(chats, key=lambda chat: (chat[-1].turn, words(chat)))
-
-
-CHAT = long_chat()
+# Messages of any length, and a turn of the tutor's that is not learned.
+CHAT = [
+    TrainingMessage("system", "You are a tutor. " * 3, 0),
+    *(
+        message
+        for turn in range(1, 9)
+        for message in (
+            TrainingMessage("user", f"I come to {turn}. " * (1 + turn % 3), turn),
+            TrainingMessage("assistant", f"Look at step {turn} again. " * (1 + turn % 4), turn, learned=turn != 3),
+        )
+    ),
+]
 LIMIT = words(CHAT) * 4 // 5
 
 
