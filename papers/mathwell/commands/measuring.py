@@ -217,7 +217,7 @@ def compare(*, as_json: bool = AS_JSON, folders: tuple[str, ...], measuring: Mea
     The first table shows, in per cent, how many programs return a number; how many of those problems are solvable; how
     many of these are accurate and appropriate; and how many are all of it and name their topic. Rules judge our
     problems, teachers judged the published ones. The second table measures all problems whose program returns a number.
-    Of the accepted ones it counts near-duplicates, those that tell another one again with other numbers, and the
+    Among the accepted ones it counts near-duplicates, those that tell another one again with other numbers, and the
     different programs.
     """
     found = {}

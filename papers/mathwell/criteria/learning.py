@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.linear_model import LogisticRegression
 
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.seeds import seed
@@ -88,8 +89,6 @@ class _Criterion:
 
 
 def _line(columns: Array, labels: Flags) -> Scale:
-    from sklearn.linear_model import LogisticRegression
-
     learned = LogisticRegression(max_iter=1000).fit(columns, labels)
     return Scale(np.array([*learned.coef_[0], *learned.intercept_]))
 

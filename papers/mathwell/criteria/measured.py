@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import roc_auc_score
 
 from soliloquy_papers.mathwell.criteria.features import Array, Flags
 
@@ -44,8 +45,6 @@ class Measured:
         """The probability that one that meets it ranks above one that does not."""
         if self.chances is None:
             return None
-        from sklearn.metrics import roc_auc_score
-
         return float(roc_auc_score(self.met, self.chances))
 
     def as_json(self) -> dict[str, Any]:
