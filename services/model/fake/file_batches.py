@@ -1,5 +1,6 @@
 """OpenAI's files and batches, in front of the stand-in's batches."""
 
+import itertools
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,7 +20,8 @@ class FileRoutes(BatchRoutes):
 
     def __init__(self, batches: FakeBatches, form: BatchForm) -> None:
         super().__init__(batches, form)
-        self._files: list[bytes] = []
+        self._files: dict[str, bytes] = {}
+        self._uploads = itertools.count(1)
 
     def add_to(self, router: web.UrlDispatcher, path: str) -> None:
         super().add_to(router, path)
@@ -37,19 +39,28 @@ class FileRoutes(BatchRoutes):
         if purpose != "batch":
             raise RefusedRequest(400, f"Invalid purpose: {purpose!r}")
         self.check_size(content)
-        self._files.append(content)
-        return web.json_response(UploadedFile(id=str(len(self._files) - 1)).model_dump())
+        file = UploadedFile(id=f"file-{next(self._uploads)}")
+        self._files[file.id] = content
+        return web.json_response(file.model_dump())
 
     async def _content(self, request: web.Request) -> web.StreamResponse:
         name, _, kind = request.match_info["file"].partition(".")
-        return jsonl(_replies_of(self.known(name))[kind])
+        if (lines := _replies_of(self.known(name)).get(kind)) is None:
+            raise RefusedRequest(404, "No such file")
+        return jsonl(lines)
 
     async def _delete(self, request: web.Request) -> web.StreamResponse:
-        return web.json_response({"id": request.match_info["file"], "deleted": True})
+        file = request.match_info["file"]
+        if self._files.pop(file, None) is None:
+            # A file of replies goes with its batch.
+            self.known(file.partition(".")[0])
+        return web.json_response({"id": file, "deleted": True})
 
     async def asked(self, request: web.Request) -> tuple[Sequence[Line], str, dict[str, Any] | None]:
         body = await request.json()
-        told = [json.loads(line) for line in self._files[int(body["input_file_id"])].splitlines()]
+        if (content := self._files.get(body["input_file_id"])) is None:
+            raise RefusedRequest(400, "No such file")
+        told = [json.loads(line) for line in content.splitlines()]
         lines = [Line(request=line["custom_id"], body=line["body"]) for line in told]
         is_for_chat = all(line["url"] == "/v1/chat/completions" for line in told)
         flaw = self.flaw_of(lines) or ("" if is_for_chat else "another url")

@@ -63,9 +63,9 @@ class Job:
 class BatchApi(ABC, Generic[B]):
     """The calls about batches of one form."""
 
-    # What the endpoint describes, where its batches are, how many a page of their list has, and how the next is named.
     described: type[B]
     path: str
+    # So many batches are on a page of the list; the parameter `cursor` asks for those behind one.
     page: int
     cursor: str
 
