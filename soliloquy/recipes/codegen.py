@@ -35,6 +35,8 @@ def decider(
     return decide
 
 
+# The slots of the shared texts that ask for a program.
+SLOTS = {"use_python": {"description", "failure"}, "use_python_again": {"code", "error"}}
 # Begins the description of a calculation that the tutor did not ask for.
 UNSETTLED = "Work out whether the student's answer is right."
 

@@ -5,7 +5,7 @@ import hashlib
 import re
 import string
 import tomllib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
@@ -46,19 +46,14 @@ class Templates:
         slots: Mapping[str, Collection[str]],
         tables: Mapping[str, Kind] = {},
         *,
-        shared: Mapping[str, Callable[["Texts"], str]] = {},
         recipe: str = "",
     ) -> None:
-        """Names the slots of each text and the keys of each table; the recipe is the folder's parent by default.
-
-        `shared` fills in slots that are the same in every prompt of a run, such as the rules that states begin with.
-        """
+        """Names the slots of each text and the keys of each table; the recipe is the folder's parent by default."""
         self.folder = folder
         self.files = files_of(folder)
         self.slots = slots
         is_sampled = f"{_SAMPLING}.toml" in self.files
         self.tables = {**tables, **({_SAMPLING: {ANY: float}} if is_sampled else {})}
-        self.shared = shared
         self.recipe = recipe or folder.parent.name
         # Each process reads the files once; edits apply to the next one.
         self.own = Texts(self, {})
@@ -97,17 +92,13 @@ class Texts:
         self._sections = functools.cache(self._split)
 
     def prompt(self, state: str, **slots: str) -> Prompt:
-        said = [(role, text % (self._shared | slots)) for role, text in self._sections(state)]
+        said = [(role, text % slots) for role, text in self._sections(state)]
         temperature = self.temperatures.get(state, 0.0)
         return Prompt(name=f"{self._templates.recipe}/{state}", said=said, temperature=temperature, slots=slots)
 
     @functools.cached_property
     def temperatures(self) -> Mapping[str, float]:
         return self.table(_SAMPLING) if _SAMPLING in self._templates.tables else {}
-
-    @functools.cached_property
-    def _shared(self) -> dict[str, str]:
-        return {name: made(self) for name, made in self._templates.shared.items()}
 
     def fill(self, name: str, **slots: str) -> str:
         return _percent_format(self.text(name)) % slots

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
-from soliloquy.recipes import claims, tutors
+from soliloquy.recipes import claims, codegen, tutors
 from soliloquy.recipes.codegen import has_run, output, program_prompts
 from soliloquy.recipes.codes import word_of
 from soliloquy.recipes.mathdial.answers import Category
@@ -19,7 +19,8 @@ from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import Conversation, Problem, Turn
 
 _DIALOGUE = Path(__file__).with_name("dialogue.txt")
-_TUTORING = {"tutor", "question", "solution", "name", "wrong", "confusion", "told", "tutor_persona", "conversation"}
+_DECIDING = {"question", "solution", "conversation"}
+_TUTORING = _DECIDING | {"name", "wrong", "confusion"}
 TEMPLATES = Templates(
     Path(__file__).with_name("prompts"),
     {
@@ -30,15 +31,13 @@ TEMPLATES = Templates(
             *("wrong", "because", "conversation", "instruction"),
         },
         **claims.SLOTS,
-        "deciding": _TUTORING,
-        "use_python": {"tutor", "description", "failure"},
-        "use_python_again": {"code", "error"},
-        "tutor": {"moves"},
-        "choosing": _TUTORING | {"calculated"},
+        "deciding": _DECIDING,
+        **codegen.SLOTS,
+        "choosing": _TUTORING | {"moves", "calculated"},
         "calculated": {"description", "output"},
         "uncalculated": set[str](),
         "tutor_persona": tutors.SLOTS,
-        "replying": _TUTORING | {"thoughts", "move", "intent", "meaning"},
+        "replying": _TUTORING | {"told", "tutor_persona", "thoughts", "move", "intent", "meaning"},
     },
     {
         **TABLES,
@@ -48,8 +47,6 @@ TEMPLATES = Templates(
         "profiles": {ANY: {"manner": str}},
         "tutors": tutors.TABLE,
     },
-    # All states of the tutor begin with the same rules: a cache of prefixes holds them, and all up to the task.
-    shared={"tutor": lambda texts: texts.fill("tutor", moves=_moves(texts))},
 )
 
 
@@ -154,7 +151,7 @@ def _name(conversation: Conversation) -> str:
 
 
 def _choosing(texts: Texts, turn: Turn, grounds: Mapping[str, str]) -> Prompt:
-    return texts.prompt("choosing", **grounds, calculated=_calculated(texts, turn))
+    return texts.prompt("choosing", **grounds, moves=_moves(texts), calculated=_calculated(texts, turn))
 
 
 def _moves(texts: Texts) -> str:

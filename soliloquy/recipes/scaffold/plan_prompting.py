@@ -6,10 +6,10 @@ from pathlib import Path
 from soliloquy.recipes.scaffold.labels_pb2 import Plan
 from soliloquy.recipes.scaffold.memory import plan_of
 from soliloquy.recipes.scaffold.plan_rules import undecided
+from soliloquy.recipes.step_text import steps_text
 from soliloquy.recipes.templates import Templates
 from soliloquy.runtime.ask import Prompt
-from soliloquy.truth.number_format import format_quantity
-from soliloquy.v1.conversation_pb2 import Problem, Step
+from soliloquy.v1.conversation_pb2 import Problem
 
 _LESSON = Path(__file__).with_name("plan_lesson.txt").read_text("utf-8").strip()
 SLOTS = {
@@ -26,14 +26,16 @@ def planning(problem: Problem, changed: Mapping[str, str], refused: str = "") ->
     """Asks for a plan; `refused` is the reason for which the verifier rejected the last one."""
     texts = _TEMPLATES.of(changed)
     again = texts.fill("planning_again", reason=refused) if refused else ""
-    return texts.prompt("planning", question=problem.question, steps=_steps(problem), refused=again)
+    return texts.prompt(
+        "planning", question=problem.question, steps=steps_text(problem, with_results=True), refused=again
+    )
 
 
 def verifying(problem: Problem, plan: Plan, changed: Mapping[str, str]) -> Prompt:
     return _TEMPLATES.of(changed).prompt(
         "verifying",
         question=problem.question,
-        steps=_steps(problem),
+        steps=steps_text(problem, with_results=True),
         plan=shown(plan),
         answers=", ".join(map(str, undecided(plan, problem))) or "none",
     )
@@ -65,17 +67,4 @@ def shown(plan: Plan) -> str:
     return "\n".join(
         f"Sub-question {number} (steps {', '.join(map(str, one.steps))}): {one.question}\nExpected answer: {one.answer}"
         for number, one in enumerate(plan.questions, start=1)
-    )
-
-
-def _steps(problem: Problem) -> str:
-    return "\n".join(f"Step {step.number}) {_step_text(step)}" for step in problem.steps)
-
-
-def _step_text(step: Step) -> str:
-    if not step.formula or "=" in step.explanation:
-        # A prose explanation already contains the calculation.
-        return step.explanation
-    return f"{step.explanation} {step.formula}" + (
-        f" = {format_quantity(step.result)}" if step.HasField("result") else ""
     )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from soliloquy.recipes import claims, tutors
+from soliloquy.recipes import claims, codegen, tutors
 from soliloquy.recipes.codegen import has_run, output, program_prompts
 from soliloquy.recipes.reader import readings
 from soliloquy.recipes.scaffold import plan_prompting
@@ -11,6 +11,7 @@ from soliloquy.recipes.scaffold.learner import is_later, stance_of
 from soliloquy.recipes.scaffold.memory import current_question, misfits, questions, solved_before, sub_question
 from soliloquy.recipes.scaffold.plan_prompting import SLOTS
 from soliloquy.recipes.scaffold.states import (
+    COMPREHENSION,
     INCORRECT,
     NAMES,
     START,
@@ -27,8 +28,8 @@ from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import Conversation, Judge, StudentReply, Turn
 
 _DIALOGUE = Path(__file__).with_name("dialogue.txt")
-_ASKED = {"question", "number", "steps", "sub_question"}
-_TUTORING = _ASKED | {"tutor", "plan", "told", "tutor_persona", "count", "history", "round", "message"}
+_ASKED = {"question", "sub_question"}
+_ANSWERED = _ASKED | {"history", "message"}
 TEMPLATES = Templates(
     Path(__file__).with_name("prompts"),
     SLOTS
@@ -38,18 +39,16 @@ TEMPLATES = Templates(
         "believing": {"because", "working"},
         "answered": set[str](),
         "student_again": {"tried"},
-        "describing": _TUTORING | {"solution"},
-        "use_python": {"tutor", "description", "failure"},
-        "use_python_again": {"code", "error"},
+        "describing": _ANSWERED | {"solution"},
+        **codegen.SLOTS,
         "calculated": {"output"},
-        "tutor": {"states", "examples"},
         "tutor_persona": tutors.SLOTS,
         "judging": {"question", "plan", "conversation"},
-        "tutoring": _TUTORING | {"expected", "solved", "understanding", "understood", "calculated"},
+        "tutoring": _ANSWERED
+        | {"states", "examples", "plan", "told", "tutor_persona", "round", "solved", "understood"}
+        | {"number", "count", "expected", "calculated"},
     },
     {**TABLES, "tutors": tutors.TABLE},
-    # All states of the tutor begin with the same rules: a cache of prefixes holds them, and all up to the task.
-    shared={"tutor": lambda texts: texts.fill("tutor", **_states(texts.table("states")))},
 )
 
 
@@ -86,7 +85,7 @@ def _instruction(texts: Texts, conversation: Conversation, turn: Turn) -> str:
 def describing(conversation: Conversation, turn: Turn) -> Prompt:
     """Asks for the description of a calculation before the tutor answers."""
     return _texts(conversation).prompt(
-        "describing", **_tutoring_slots(conversation, turn), solution=conversation.problem.solution
+        "describing", **_answered_slots(conversation, turn), solution=conversation.problem.solution
     )
 
 
@@ -96,9 +95,15 @@ def tutoring(conversation: Conversation, turn: Turn) -> Prompt:
     understanding = "tested" if is_understanding_tested(conversation) else "taken"
     return texts.prompt(
         "tutoring",
-        **_tutoring_slots(conversation, turn),
+        **_answered_slots(conversation, turn),
+        **_states(texts.table("states"), understanding),
+        plan=_plan(conversation),
+        told=claims.asked_claims(conversation.problem, texts, "told"),
+        tutor_persona=tutors.tutor_persona(conversation, texts),
+        round=str(turn.number),
+        count=str(len(questions(conversation))),
         expected=current_question(conversation, turn).answer,
-        solved=", ".join(f"{number}: {done}" for number, done in enumerate(solved, start=1)),
+        solved=", ".join(str(number) for number, done in enumerate(solved, start=1) if done) or "none",
         understanding=understanding,
         understood=texts.table("understanding")[understanding],
         calculated=texts.fill("calculated", output=output(turn.calculation)) if has_run(turn.calculation) else "",
@@ -180,24 +185,22 @@ def _question_slots(conversation: Conversation, turn: Turn) -> dict[str, str]:
     }
 
 
-def _tutoring_slots(conversation: Conversation, turn: Turn) -> dict[str, str]:
-    """Returns the slots of the tutor's states, which begin alike up to the task of each."""
+def _answered_slots(conversation: Conversation, turn: Turn) -> dict[str, str]:
+    """Returns what both of the tutor's prompts show: the message, and what it answers."""
     return {
         **_question_slots(conversation, turn),
-        "plan": _plan(conversation),
-        "told": claims.asked_claims(conversation.problem, _texts(conversation), "told"),
-        "tutor_persona": tutors.tutor_persona(conversation, _texts(conversation)),
-        "count": str(len(questions(conversation))),
         "history": "\n".join(map(_history, conversation.turns[: turn.number - 1])),
-        "round": str(turn.number),
         "message": turn.student.text,
     }
 
 
-def _states(table: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+def _states(table: Mapping[str, Mapping[str, str]], understanding: str) -> dict[str, str]:
     """Returns the slots that tell the tutor of all states: it finds by itself which one a message shows."""
     meanings = (f"- {name.capitalize()}: {row['meaning']}; {row['tutor']}" for name, row in table.items())
-    return {"states": "\n".join(meanings), "examples": "\n\n".join(row["turn"].strip() for row in table.values())}
+    # The example of a student who says that it understands tells the answer.
+    left_out = NAMES[COMPREHENSION] if understanding == "tested" else ""
+    examples = (row["turn"].strip() for name, row in table.items() if name != left_out)
+    return {"states": "\n".join(meanings), "examples": "\n\n".join(examples)}
 
 
 def _plan(conversation: Conversation) -> str:

@@ -1,20 +1,23 @@
 """Fills the templates of `prompts/` in from a conversation."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 
-from soliloquy.recipes import claims, tutors
+from soliloquy.recipes import claims, codegen, tutors
 from soliloquy.recipes.codegen import has_run, output, program_prompts
 from soliloquy.recipes.codes import INTENTS, STRATEGIES
 from soliloquy.recipes.learner.knowledge import EVIDENCE, Shares
 from soliloquy.recipes.prompt_checks import ANY, Kind
 from soliloquy.recipes.reader import readings
+from soliloquy.recipes.soliloquy.facts import facts_of
 from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels
 from soliloquy.recipes.soliloquy.progress import is_asked_for_reason, progress_by_turn
+from soliloquy.recipes.step_text import step_text, steps_text
 from soliloquy.recipes.templates import Templates, Texts, fill, persona_in, transcript
 from soliloquy.runtime.ask import Prompt
+from soliloquy.runtime.seeds import draw
 from soliloquy.truth.number_format import format_rounded, with_unit
 from soliloquy.v1.conversation_pb2 import (
     Conversation,
@@ -26,7 +29,8 @@ from soliloquy.v1.conversation_pb2 import (
 )
 
 _DIALOGUE = Path(__file__).with_name("dialogue.txt")
-_TUTORING = {"tutor", "question", "solution", "told", "tutor_persona", "conversation", "progress"}
+_DECIDING = {"question", "solution", "conversation", "progress"}
+_REPLYING = _DECIDING | {"tutor", "told", "tutor_persona"}
 _STANCES = {
     Knowledge.KNOWLEDGE_KNOWN: "known",
     Knowledge.KNOWLEDGE_SHAKY: "shaky",
@@ -36,14 +40,14 @@ _STANCES = {
 SLOTS = {
     "enriching": {"question", "solution", "steps", "count"},
     **claims.SLOTS,
-    "student": {"question", "claims", "persona", "manner", "conversation"}
-    | {"kind", "knowledge", "step", "tries", "instruction"},
+    "student": {"question", "claims", "persona", "manner", "conversation", "instruction"},
+    "knowing": {"step"},
     "believing": {"because", "working", "value"},
-    "deciding": _TUTORING,
-    "use_python": {"tutor", "description", "failure"},
-    "use_python_again": {"code", "error"},
-    "received_python": _TUTORING | {"description", "output"},
-    "no_python": _TUTORING | {"failure"},
+    "deciding": _DECIDING,
+    **codegen.SLOTS,
+    "received_python": _REPLYING | {"description", "output", "reason"},
+    "asking_why": set[str](),
+    "no_python": _REPLYING | {"failure"},
     "no_python_failed": set[str](),
     "tutor": {"control"},
     "control": set[str](),
@@ -56,12 +60,9 @@ TABLES: Mapping[str, Kind] = {
     },
     "personas": {ANY: {"share": float, "manner": str}},
     "tutors": tutors.TABLE,
+    "asking": {"why": float},
 }
-# All states of the tutor begin with the same rules: a cache of prefixes holds them, and all up to the task.
-SHARED: Mapping[str, Callable[[Texts], str]] = {
-    "tutor": lambda texts: texts.fill("tutor", control=texts.fill("control"))
-}
-TEMPLATES = Templates(Path(__file__).with_name("prompts"), SLOTS, TABLES, shared=SHARED)
+TEMPLATES = Templates(Path(__file__).with_name("prompts"), SLOTS, TABLES)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,7 +86,7 @@ def enriching(problem: Problem, changed: Mapping[str, str]) -> Prompt:
         "enriching",
         question=problem.question,
         solution=problem.solution,
-        steps=_steps(problem),
+        steps=steps_text(problem, with_results=False),
         count=str(len(problem.steps)),
     )
 
@@ -111,16 +112,25 @@ def student(conversation: Conversation, before: Sequence[Turn], said: StudentRep
         step=str(step),
         tries=str(tries),
         working=labels.misconception.working,
-        instruction=_instruction(texts, kind, labels, before),
+        instruction=_instruction(texts, kind, labels, before, _known(conversation.problem, step)),
     )
 
 
-def _instruction(texts: Texts, kind: str, labels: StudentLabels, before: Sequence[Turn]) -> str:
+def _known(problem: Problem, number: int) -> str:
+    """Returns a step with its result, if that is settled: what a student knows that is to be right."""
+    is_settled = facts_of(problem.SerializeToString(deterministic=True)).settled_result(number) is not None
+    return step_text(problem, problem.steps[number - 1], with_result=is_settled)
+
+
+def _instruction(texts: Texts, kind: str, labels: StudentLabels, before: Sequence[Turn], known: str) -> str:
     told = texts.table("intents")
     if kind in ("opening", "reason"):
         return str(told[kind])
     if kind == "right" or not labels.HasField("misconception"):
-        return str(told[STRATEGIES.get(labels.strategy) or _STANCES.get(labels.knowledge, "known")])
+        unknown = "known" if kind == "right" else "mistaken"
+        way = STRATEGIES.get(labels.strategy) or _STANCES.get(labels.knowledge, unknown)
+        is_right = way in ("known", "corrected")
+        return f"{told[way]}\n{texts.fill('knowing', step=known)}" if is_right else str(told[way])
     held = labels.misconception
     value = with_unit(format_rounded(held.value, 4), held.unit) if held.value else "this"
     because = held.because or held.working
@@ -186,7 +196,14 @@ def _composing(texts: Texts, told: Mapping[str, str], turn: Turn) -> Prompt:
     """Without an output the tutor is told that the program failed, so that it does not guess a verdict."""
     calculation = turn.calculation
     if has_run(calculation):
-        return texts.prompt("received_python", **told, description=calculation.description, output=output(calculation))
+        reason = texts.fill("asking_why") if told["asks_why"] else ""
+        return texts.prompt(
+            "received_python",
+            **told,
+            description=calculation.description,
+            output=output(calculation),
+            reason=reason,
+        )
     failure = texts.fill("no_python_failed") if turn.HasField("calculation") else ""
     return texts.prompt("no_python", **told, failure=failure)
 
@@ -199,32 +216,38 @@ def _tutoring(conversation: Conversation) -> dict[str, str]:
 def _tutoring_by_turn(conversation: Conversation) -> Iterator[dict[str, str]]:
     """Yields the slots of the tutor's prompts for each turn."""
     problem = conversation.problem
-    solution, turns = _solution(problem), conversation.turns
-    persona = tutors.tutor_persona(conversation, _texts(conversation))
+    turns, texts = conversation.turns, _texts(conversation)
+    same = {
+        "question": problem.question,
+        "solution": _solution(problem),
+        "told": claims.asked_claims(problem, texts, "told"),
+        "tutor_persona": tutors.tutor_persona(conversation, texts),
+        "tutor": texts.fill("tutor", control=texts.fill("control")),
+    }
     for number, progress in enumerate(progress_by_turn(conversation)[: len(turns)], start=1):
+        is_asked_why = number > 1 and is_asked_for_reason(turns[number - 2])
         yield {
-            "question": problem.question,
-            "solution": solution,
-            "told": claims.asked_claims(problem, _texts(conversation), "told"),
-            "tutor_persona": persona,
+            **same,
             "conversation": transcript(turns[:number], for_reply=True),
             "progress": f"Step being worked on: {progress.step} of {progress.steps}\n"
             f"Wrong answers at this step: {progress.wrong_answers}",
             "step": str(progress.step),
             "wrong_answers": str(progress.wrong_answers),
-            "is_asked_why": "y" if number > 1 and is_asked_for_reason(turns[number - 2]) else "",
+            "is_asked_why": "y" if is_asked_why else "",
+            "asks_why": "y" if not is_asked_why and _asks_why(conversation, number) else "",
         }
 
 
+def _asks_why(conversation: Conversation, turn: int) -> bool:
+    """Draws whether a right answer is asked for its reason; that of a person cannot be judged."""
+    if conversation.person:
+        return False
+    share: float = _texts(conversation).table("asking")["why"]
+    return draw(conversation.run.seed, conversation.id, turn, "why").random() < share
+
+
 def _solution(problem: Problem) -> str:
-    return problem.enrichment.detailed_solution or _steps(problem)
-
-
-def _steps(problem: Problem) -> str:
-    return "\n".join(
-        f"Step {step.number}) {step.explanation}" + (f" {step.formula}" if step.formula else "")
-        for step in problem.steps
-    )
+    return problem.enrichment.detailed_solution or steps_text(problem, with_results=False)
 
 
 def learners(changed: Mapping[str, str]) -> Mapping[str, Learner]:

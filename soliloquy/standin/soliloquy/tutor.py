@@ -95,9 +95,7 @@ def _move(scene: Scene, said: Message, rng: Random) -> str:
         case "number" | "statement" if not said.right:
             return "wrong_solved" if int(scene.slot("wrong_answers")) >= _PATIENCE else "wrong"
         case "number" | "statement":
-            # The reason that a person gives cannot be judged.
-            is_asked = is_numeric(step) and idea_of(step) and not scene.record.person
-            return "why" if is_asked and rng.random() < BOOK.tables["soliloquy"]["reasons"]["asked"] else "right"
+            return "why" if scene.slot("asks_why") and is_numeric(step) and idea_of(step) else "right"
         case "back" if step.number == 1:
             return "concept"
         case _:

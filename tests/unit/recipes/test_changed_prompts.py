@@ -117,7 +117,7 @@ def test_a_prompt_that_cannot_be_used_is_refused_with_its_file_and_key(
     ("changed", "why"),
     [
         ({"studnt.txt": ""}, "studnt.txt: the recipe soliloquy has no such prompt: did you mean student?"),
-        ({"READ.ME": ""}, "READ.ME: the recipe soliloquy has no such prompt; it has believing.txt, claims.txt"),
+        ({"READ.ME": ""}, "READ.ME: the recipe soliloquy has no such prompt; it has asking.toml, asking_why.txt"),
         ({"": ""}, ": the recipe soliloquy has no such prompt"),
         ({"../recipe.py": ""}, "../recipe.py: the recipe soliloquy has no such prompt"),
         ({"student.txt": "x" * 40_000}, "the changed prompts have 40,000 bytes: use at most 32,768"),

@@ -1,4 +1,4 @@
-"""Prompts are complete, keep the solution from the student, and can be edited without breaking a run."""
+"""Prompts are complete, tell the student no more than it knows, and can be edited without breaking a run."""
 
 import re
 from pathlib import Path
@@ -27,11 +27,24 @@ def text(prompt: Prompt) -> str:
     return "\n".join(message.text for message in prompt.messages)
 
 
-def test_the_student_never_sees_the_solution() -> None:
+def test_a_student_that_is_to_be_right_is_told_the_step_at_hand_and_no_more_of_the_solution() -> None:
     made = sound_conversation()
-    given = text(prompting.student(made, made.turns, StudentReply(intent=Intent.INTENT_RIGHT)))
+    given = text(prompting.student(made, made.turns[:1], StudentReply(intent=Intent.INTENT_RIGHT)))
+    assert "F = m a = 3600 N" in given
     assert "W = F s" not in given
-    assert "solution" not in given
+    assert "F = m a" not in text(prompting.student(made, made.turns[:1], StudentReply(intent=Intent.INTENT_WRONG)))
+
+
+def test_a_right_answer_is_asked_for_its_reason_as_often_as_the_table_says() -> None:
+    made = sound_conversation()
+    share = prompting.TEMPLATES.own.table("asking")["why"]
+    asked = 0
+    for ordinal in range(400):
+        made.id = str(ordinal)
+        asked += "ask why it is so" in text(prompting.composing(made))
+    assert share / 2 < asked / 400 < share * 2
+    made.person = True
+    assert "ask why it is so" not in text(prompting.composing(made))
 
 
 def test_the_student_is_told_who_it_is_and_nobody_else_is() -> None:
@@ -88,9 +101,9 @@ def test_the_tutor_is_led_by_the_detailed_solution_where_there_is_one() -> None:
     assert {prompt.name for prompt in replying} == {"soliloquy/received_python", "soliloquy/no_python"}
     for prompt in (prompting.deciding(made), *replying):
         assert "By Newton's second law F = 3600 N." in text(prompt)
-        assert "Step 1)  F = m a" not in text(prompt)
+        assert "Step 1) F = m a" not in text(prompt)
     for prompt in (prompting.deciding(plain), prompting.composing(plain)):
-        assert "Step 1)  F = m a" in text(prompt)
+        assert "Step 1) F = m a" in text(prompt)
     asked = text(prompting.student(made, made.turns, StudentReply(intent=Intent.INTENT_RIGHT)))
     assert "Newton" not in asked
 
@@ -135,7 +148,7 @@ def edited_prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir(parents=True)
     for path in prompting.TEMPLATES.folder.iterdir():
         (folder / path.name).write_bytes(path.read_bytes())
-    templates = Templates(folder, prompting.SLOTS, prompting.TABLES, shared=prompting.SHARED)
+    templates = Templates(folder, prompting.SLOTS, prompting.TABLES)
     monkeypatch.setattr(prompting, "TEMPLATES", templates)
     return folder
 

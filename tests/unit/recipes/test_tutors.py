@@ -20,8 +20,7 @@ from tests.unit.scripted.scaffolding import scaffolded
 TEMPLATES = {"mathdial": mathdial.TEMPLATES, "scaffold": scaffold.TEMPLATES, "soliloquy": soliloquy.TEMPLATES}
 RECIPES = sorted(TEMPLATES)
 STATES = (
-    *("mathdial/deciding", "mathdial/choosing", "mathdial/replying", "scaffold/describing", "scaffold/tutoring"),
-    *("soliloquy/deciding", "soliloquy/received_python", "soliloquy/no_python"),
+    *("mathdial/replying", "scaffold/tutoring", "soliloquy/received_python", "soliloquy/no_python"),
 )
 
 
@@ -59,7 +58,7 @@ def test_an_unknown_tutor_is_refused_with_those_that_there_are(recipe: str) -> N
         tutors.tutor_persona(tutored("stern", recipe), TEMPLATES[recipe].own)
 
 
-async def test_all_states_of_a_tutor_are_told_its_persona_behind_the_rules_that_a_cache_holds() -> None:
+async def test_prompts_of_a_reply_tell_the_persona_behind_the_rules_that_a_cache_holds() -> None:
     grown = [one async for one in dialled(3, problems=3, seed=9)] + [one async for one in scaffolded(3, seed=9)]
     grown += [await physics(ordinal, seed=9) for ordinal in range(3)]
     assert len({one.tutor_persona for one in grown}) > 1
