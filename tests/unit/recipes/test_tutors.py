@@ -19,9 +19,7 @@ from tests.unit.scripted.scaffolding import scaffolded
 
 TEMPLATES = {"mathdial": mathdial.TEMPLATES, "scaffold": scaffold.TEMPLATES, "soliloquy": soliloquy.TEMPLATES}
 RECIPES = sorted(TEMPLATES)
-STATES = (
-    *("mathdial/replying", "scaffold/tutoring", "soliloquy/received_python", "soliloquy/no_python"),
-)
+STATES = (*("mathdial/replying", "scaffold/tutoring", "soliloquy/received_python", "soliloquy/no_python"),)
 
 
 def tutored(persona: str, recipe: str = "mathdial", conversation_id: str = "one") -> Conversation:
