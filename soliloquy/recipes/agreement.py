@@ -28,7 +28,7 @@ from soliloquy.v1.conversation_pb2 import (
 )
 
 # The letters of answers that are wrong, right or partly right.
-_VERDICTS = tuple("abc")
+_VERDICTS = {"a": "wrong", "b": "right", "c": "partly right"}
 # A program may have run and found nothing.
 _TELLING = re.compile(r"= .*(?:\d|True|False)")
 # Maps the code's verdict, "right" or "wrong", to the evaluation letters that agree with it.
@@ -38,6 +38,11 @@ AgreeingLetters = Mapping[str, Collection[str]]
 def letter_of(turn: Turn) -> str:
     """Returns the letter of the tutor's evaluation; empty if it gave none."""
     return EVALUATION_LETTERS.get(turn.tutor.evaluation, "")
+
+
+def calls_answer(turn: Turn) -> str:
+    """Says what the tutor finds of an answer, in the words of a reason that is sent back."""
+    return f"calls the answer {_VERDICTS[letter_of(turn)]}"
 
 
 def code_verdict(calculation: Calculation) -> bool | None:
@@ -83,8 +88,10 @@ def verification(turn: Turn, *, settled: bool) -> Verification:
 def contradictions(conversation: Conversation, turns: Sequence[Turn], agreeing: AgreeingLetters) -> Findings:
     for turn in (turn for turn in turns if not turn.calculation.overruled):
         if agrees(turn, agreeing) is False:
-            yield turn.number, f"evaluated {letter_of(turn)!r} against the code's verdict"
+            found = code_verdict(turn.calculation)
+            is_right = found_right(turn) if found is None else found
+            yield turn.number, f"it {calls_answer(turn)}, and the program finds it {'right' if is_right else 'wrong'}"
         elif denied := denied_value(turn):
-            yield turn.number, f"denies {denied!r}, which the code came to"
+            yield turn.number, f"denies {denied!r}, which the program came to"
         elif reported := misreported_value(turn):
-            yield turn.number, f"reports {reported!r}, which the code did not come to"
+            yield turn.number, f"reports {reported!r}, which the program did not come to"

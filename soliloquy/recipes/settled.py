@@ -88,8 +88,8 @@ def program_fault(turn: Turn, settled: StudentAnswer | None, problem: Problem) -
     values = ", ".join(map(format_number, computed_values(turn)))
     came_to = f"comes to {values} and " if values else ""
     is_so, is_not = ("right", "wrong") if found else ("wrong", "right")
-    told = f": {settled.known}" if settled.known else ""
-    return f"the program {came_to}finds {_quoted(settled)} {is_so}, which is {is_not}{told}"
+    told = f" ({settled.known})" if settled.known else ""
+    return f"it {came_to}calls {_quoted(settled)} {is_so}, although that is {is_not}{told}"
 
 
 def _other_value(turn: Turn, settled: StudentAnswer, problem: Problem) -> str:
@@ -98,7 +98,7 @@ def _other_value(turn: Turn, settled: StudentAnswer, problem: Problem) -> str:
     ledger = ledger_of(problem)
     if not values or not settled.known or any(_is_known(value, ledger) for value in values):
         return ""
-    return f"the program comes to {', '.join(map(format_number, values))}, and {settled.known}"
+    return f"it comes to {', '.join(map(format_number, values))}, and {settled.known}"
 
 
 def _is_known(value: float, ledger: Ledger) -> bool:
@@ -117,7 +117,7 @@ def reply_fault(turn: Turn, settled: StudentAnswer | None, conversation: Convers
     """
     if settled is not None and verdict_is_true(turn, settled.right) is False:
         is_so = "right" if settled.right else "wrong"
-        return f"it calls {_quoted(settled)} {'wrong' if settled.right else 'right'}, which is {is_so}"
+        return f"it calls {_quoted(settled)} {'wrong' if settled.right else 'right'}, although that is {is_so}"
     ledger = ledger_of(conversation.problem)
     last = ledger.answer.step if ledger.answer is not None else 0
     if settled is None and verdict_is_true(turn, fits_stated(turn.student.claims, ledger, last)) is False:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 
-from soliloquy.recipes.agreement import letter_of, verdict_is_true, verification
+from soliloquy.recipes.agreement import calls_answer, letter_of, verdict_is_true, verification
 from soliloquy.recipes.check_report import CheckedConversation, CheckedTurn
 from soliloquy.recipes.codegen import has_run
 from soliloquy.recipes.manners import Findings
@@ -97,7 +97,7 @@ def _blind(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
     """The tutor evaluates an answer that is a number only after a program ran."""
     for turn in turns:
         if letter_of(turn) in ("a", "b") and not has_run(turn.calculation) and gives_number(turn, conversation.problem):
-            yield turn.number, f"evaluated {letter_of(turn)!r} although no program ran"
+            yield turn.number, f"it {calls_answer(turn)} although no program ran"
 
 
 def _solved(conversation: Conversation, turns: Sequence[Turn]) -> Findings:

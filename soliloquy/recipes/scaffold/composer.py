@@ -46,7 +46,7 @@ async def reply(event: ReplyNeeded, ask: Ask, judges: Judges) -> Outcome:
     tutored = await ask(prompting.tutoring(conversation, turn), Tutored, partial(_check, conversation=conversation))
     state = closing_state(conversation, turn, STATES[tutored.state])
     if not _fits(tutored, conversation) and not follows(conversation, turn, STATES[tutored.state]):
-        return send_back(conversation, misfit(tutored.analysis, Judge.JUDGE_MODEL))
+        return send_back(conversation, misfit(_read_otherwise(conversation, STATES[tutored.state]), Judge.JUDGE_MODEL))
     # For a drawn state, the state that led to the end; for a person, the state that was found.
     shown = drawn_state(turn) or STATES[tutored.state]
     record_claims(turn.tutor, tutored, conversation.problem)
@@ -98,6 +98,12 @@ def _contradiction(state: LearnerState, conversation: Conversation, turn: Turn) 
         return ""
     how = "compared with the solution" if checked is None else "checked"
     return f"the answer was {how} and is {'right' if is_right else 'wrong'}: the state cannot be {NAMES[state]!r}"
+
+
+def _read_otherwise(conversation: Conversation, found: LearnerState) -> str:
+    """Says to the student how its message was read; what the tutor thinks is for nobody else."""
+    meanings = [states(conversation)[NAMES[one]]["meaning"] for one in (found, drawn_state(conversation.turns[-1]))]
+    return "it was read so: {}; and was to be one of which it is said: {}".format(*meanings)
 
 
 def _fits(tutored: Tutored, conversation: Conversation) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 
-from soliloquy.recipes.agreement import letter_of, verdict_is_true, verification
+from soliloquy.recipes.agreement import calls_answer, letter_of, verdict_is_true, verification
 from soliloquy.recipes.check_report import CheckedConversation, CheckedTurn
 from soliloquy.recipes.codegen import has_run
 from soliloquy.recipes.manners import Findings
@@ -102,8 +102,8 @@ def _blind(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findings:
     for truth in truths:
         turn = truth.turn
         failed = bool(turn.calculation.attempts) and not has_run(turn.calculation)
-        if failed and truth.claim.said and letter_of(turn) in "abc":
-            yield turn.number, f"evaluated {letter_of(turn)!r} although no program ran"
+        if failed and truth.claim.said and letter_of(turn) in ("a", "b", "c"):
+            yield turn.number, f"it {calls_answer(turn)} although no program ran"
 
 
 def _steps(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findings:

@@ -60,13 +60,13 @@ def test_a_tutor_who_denies_what_the_program_came_to_contradicts_it() -> None:
     denied = turn_of("How long is it?", {"t": 5.0}, "c", "It is 10 seconds, not 5 seconds.")
     told = turn_of("Is it 10 s?", {"t": 5.0}, "a", "It is 5 seconds, not 10 seconds.")
     found = list(contradictions(Conversation(), [denied, told], AGREEING))
-    assert found == [(1, "denies '5', which the code came to")]
+    assert found == [(1, "denies '5', which the program came to")]
 
 
 @each_case
 def test_a_tutor_who_reports_another_result_contradicts_the_program(reply: str, reported: str) -> None:
     turn = turn_of("I get 15 m/s.", {"v": 12.5}, "a", reply)
-    found = [(1, f"reports {reported!r}, which the code did not come to")] if reported else []
+    found = [(1, f"reports {reported!r}, which the program did not come to")] if reported else []
     assert list(contradictions(Conversation(), [turn], AGREEING)) == found
 
 
@@ -74,7 +74,7 @@ def test_values_that_were_only_printed_are_reported_too() -> None:
     turn = turn_of("I get 15 s.", {}, "a", "The computational result for t is approximately 10 s.")
     turn.calculation.attempts[0].execution.stdout = "t1 = (10.93-0j)\nt2 = (0.09+0j)"
     assert list(contradictions(Conversation(), [turn], AGREEING)) == [
-        (1, "reports '10 s', which the code did not come to")
+        (1, "reports '10 s', which the program did not come to")
     ]
 
 

@@ -43,7 +43,7 @@ async def test_a_program_that_finds_a_right_answer_wrong_goes_back_with_what_it_
     [one] = turn.rejected
     assert (one.role, one.rule, one.prompt, [*one.calls]) == ("codegen", "wrong_program", "soliloquy/use_python", [2])
     assert (one.text, one.judge, one.certain) == ("result = 1500 * 2.4", Judge.JUDGE_RULE, True)
-    assert "'180000 J' wrong, which is right" in one.because
+    assert "'180000 J' wrong, although that is right" in one.because
     assert one.calculation.attempts[0].execution.values
 
 
@@ -54,7 +54,7 @@ async def test_its_writer_reads_the_program_and_the_reason_and_the_next_one_stan
     assert isinstance(written, CodeWritten)
     [request] = model.requests
     assert [message.text for message in request.messages][-2] == RAW
-    assert "the program contradicts a settled value" in request.messages[-1].text
+    assert "the program contradicts what is known to be right" in request.messages[-1].text
     assert [attempt.code for attempt in written.conversation.turns[-1].calculation.attempts] == ["result = 1500 * 2.4"]
 
 
