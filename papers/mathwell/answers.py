@@ -37,12 +37,19 @@ class WrittenProblem(Answer):
 
 
 class Judgement(Answer):
-    solvable: _Letter = Field(alias="Solvable")
     why_solvable: Text = Field(alias="Why Solvable")
-    accurate: _Letter = Field(alias="Accurate")
+    solvable: _Letter = Field(alias="Solvable")
     why_accurate: Text = Field(alias="Why Accurate")
-    appropriate: _Letter = Field(alias="Appropriate")
+    accurate: _Letter = Field(alias="Accurate")
     why_appropriate: Text = Field(alias="Why Appropriate")
+    appropriate: _Letter = Field(alias="Appropriate")
+
+
+class JudgementWithTopic(Judgement):
+    """A judgement of a problem that was to be about a topic."""
+
+    why_topic: Text = Field(alias="Why On Topic")
+    topic: _Letter = Field(alias="On Topic")
 
 
 class Reading(Answer):

@@ -1,6 +1,6 @@
 """Judges and measures a written problem."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from soliloquy.recipes.judges import Judge
@@ -8,11 +8,11 @@ from soliloquy.runtime.ask import Ask
 from soliloquy.texts.phrases import shared_words
 from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.v1.conversation_pb2 import Example, Opinion, Problem, Ruling
-from soliloquy_papers.mathwell.answers import Judgement
+from soliloquy_papers.mathwell.answers import Judgement, JudgementWithTopic
 from soliloquy_papers.mathwell.commissions import POLICY, authorship_of, labelled
 from soliloquy_papers.mathwell.criteria.operations import operations_in
 from soliloquy_papers.mathwell.criteria.scoring import score
-from soliloquy_papers.mathwell.criteria.verdicts import Criterion, Scores, WordProblem, opinion
+from soliloquy_papers.mathwell.criteria.verdicts import MODEL, TOPIC, Criterion, Scores, WordProblem, opinion
 from soliloquy_papers.mathwell.labels_pb2 import Authorship
 from soliloquy_papers.mathwell.prompting import judging
 from soliloquy_papers.mathwell.readability import flesch_kincaid, tokens
@@ -38,15 +38,19 @@ async def judge(problem: Problem, ask: Ask, classifiers: Judge | None, changed: 
     # Kept even if the model's answers are unusable.
     problem.labels = labelled(authorship)
     if POLICY["judges"]["model"] and not any(one.ruling == Ruling.RULING_NO for one in opinions):
-        opinions.extend(await model_opinions(word_problem, ask, changed))
+        opinions.extend(await model_opinions(word_problem, opinions, ask, changed))
         problem.labels = labelled(authorship)
 
 
-async def model_opinions(problem: WordProblem, ask: Ask, changed: Mapping[str, str]) -> list[Opinion]:
-    said = await ask(judging(problem, changed), Judgement)
+async def model_opinions(
+    problem: WordProblem, others: Iterable[Opinion], ask: Ask, changed: Mapping[str, str]
+) -> list[Opinion]:
+    """Asks a model, which is told what others doubt."""
+    said = await ask(judging(problem, others, changed), JudgementWithTopic if problem.topic else Judgement)
+    criteria = [*Criterion, *([TOPIC] if problem.topic else [])]
     return [
-        opinion(one, meets=getattr(said, one) == "y", judge="model", because=getattr(said, f"why_{one}"))
-        for one in Criterion
+        opinion(one, meets=getattr(said, one) == "y", judge=MODEL, because=getattr(said, f"why_{one}"))
+        for one in criteria
     ]
 
 

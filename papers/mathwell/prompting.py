@@ -1,23 +1,37 @@
 """Fills in the recipe's prompts from a commission and a written problem."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from soliloquy.recipes.templates import Templates, Texts, fill
 from soliloquy.runtime.ask import Prompt
 from soliloquy.runtime.seeds import draw
 from soliloquy.truth.number_format import format_exact
-from soliloquy.v1.conversation_pb2 import Commission, Conversation, Problem
-from soliloquy_papers.mathwell.commissions import POLICY, allowed_operations, commission_of, join_names
-from soliloquy_papers.mathwell.criteria.verdicts import WordProblem
+from soliloquy.v1.conversation_pb2 import Commission, Conversation, Opinion, Problem, Ruling
+from soliloquy_papers.mathwell.commissions import (
+    POLICY,
+    allowed_operations,
+    authorship_of,
+    commission_of,
+    join_names,
+)
+from soliloquy_papers.mathwell.criteria.verdicts import MODEL, WordProblem
 
 TEMPLATES = Templates(
     Path(__file__).with_name("prompts"),
-    {"writing": {"examples", "wishes"}, "judging": {"question", "code", "answer"}, "reading": {"question"}},
+    {
+        "writing": {"examples", "wishes"},
+        "judging": {"question", "code", "answer", "doubts", "about"},
+        "doubts": {"doubts"},
+        "about": {"topic"},
+        "reading": {"question"},
+    },
     {
         "topics": {"topics": list},
         "settings": {"names": list, "places": list},
-        "wishes": dict.fromkeys(("topic", "anything", "setting", "steps", "largest", "grade", "operations"), str),
+        "wishes": dict.fromkeys(
+            ("topic", "anything", "setting", "step", "steps", "largest", "grade", "operations"), str
+        ),
     },
 )
 
@@ -43,15 +57,24 @@ def _drawn(problem: Problem, commission: Commission, texts: Texts) -> Iterator[s
     names = join_names(choice.sample(settings["names"], 2))
     yield fill(wishes["setting"], names=names, place=choice.choice(settings["places"]))
     fewest, most = POLICY["writing"]["steps"].get(str(commission.grade), POLICY["writing"]["steps"]["any"])
-    yield fill(wishes["steps"], steps=str(choice.randint(fewest, most)))
+    steps = choice.randint(fewest, most)
+    yield wishes["step"] if steps == 1 else fill(wishes["steps"], steps=str(steps))
     if largest := POLICY["writing"]["largest"].get(str(commission.grade)):
         yield f"{fill(wishes['largest'], largest=str(largest))}\n<largest>{largest}</largest>"
 
 
-def judging(problem: WordProblem, changed: Mapping[str, str]) -> Prompt:
-    """Returns the prompt that judges a written problem."""
-    answer = "nothing" if problem.answer is None else format_exact(problem.answer)
-    return TEMPLATES.of(changed).prompt("judging", question=problem.question, code=problem.code, answer=answer)
+def judging(problem: WordProblem, opinions: Iterable[Opinion], changed: Mapping[str, str]) -> Prompt:
+    """Returns the prompt that judges a written problem; it tells what the judges before it doubt."""
+    texts = TEMPLATES.of(changed)
+    doubts = "\n".join(f"- {one.criterion}: {one.because}" for one in opinions if one.ruling == Ruling.RULING_UNDECIDED)
+    return texts.prompt(
+        "judging",
+        question=problem.question,
+        code=problem.code,
+        answer="nothing" if problem.answer is None else format_exact(problem.answer),
+        doubts=texts.fill("doubts", doubts=doubts) if doubts else "",
+        about=texts.fill("about", topic=problem.topic) if problem.topic else "",
+    )
 
 
 def reading(problem: WordProblem) -> Prompt:
@@ -64,7 +87,9 @@ def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
     changed = conversation.run.prompts
     given = [(1, writing(conversation.problem, changed))]
     if "mathwell/judging" in asked:
-        given.append((1, judging(WordProblem.from_problem(conversation.problem), changed)))
+        problem = conversation.problem
+        before = (one for one in authorship_of(problem).opinions if one.judge != MODEL)
+        given.append((1, judging(WordProblem.from_problem(problem), before, changed)))
     return given
 
 

@@ -20,7 +20,7 @@ from soliloquy.runtime.seeds import digest
 from soliloquy.v1.conversation_pb2 import CodeAttempt, Opinion, Problem, Ruling
 from soliloquy_papers.mathwell.answers import Reading
 from soliloquy_papers.mathwell.criteria.parsed_problem import parse_problem
-from soliloquy_papers.mathwell.criteria.verdicts import Criterion, Evidence, WordProblem
+from soliloquy_papers.mathwell.criteria.verdicts import TOPIC, Criterion, Evidence, WordProblem
 from soliloquy_papers.mathwell.judging import model_opinions
 from soliloquy_papers.mathwell.prompting import reading
 
@@ -38,7 +38,7 @@ async def examine(problem: WordProblem, model: Model, run: Run) -> Evidence:
     except Unusable:
         pass
     try:
-        opinions = await model_opinions(problem, ask, {})
+        opinions = await model_opinions(problem, (), ask, {})
     except Unusable:
         opinions = []
     return Evidence(
@@ -46,7 +46,7 @@ async def examine(problem: WordProblem, model: Model, run: Run) -> Evidence:
         inventing=sum(_invents(program, problem.question) for program in programs),
         missing=missing,
         ambiguous=ambiguous,
-        judged={Criterion(one.criterion): _is_yes(one) for one in opinions},
+        judged={Criterion(one.criterion): _is_yes(one) for one in opinions if one.criterion != TOPIC},
     )
 
 

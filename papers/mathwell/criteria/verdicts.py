@@ -44,6 +44,10 @@ class WordProblem:
         )
 
 
+# What the judge is called that is a language model, and what it says besides of a problem that has a topic.
+MODEL, TOPIC = "model", "topic"
+
+
 class Labelled(NamedTuple):
     problem: WordProblem
     # A problem that cannot be solved has no label for the other criteria.
@@ -55,7 +59,7 @@ class Labelled(NamedTuple):
         return all(self.labels.get(criterion, False) for criterion in Criterion)
 
 
-def opinion(criterion: Criterion, *, meets: bool | None, judge: str, because: str) -> Opinion:
+def opinion(criterion: str, *, meets: bool | None, judge: str, because: str) -> Opinion:
     """Returns the opinion of a judge such as "rule conflict" or "model"; `meets` is None if the judge cannot tell."""
     ruling = {True: Ruling.RULING_YES, False: Ruling.RULING_NO, None: Ruling.RULING_UNDECIDED}[meets]
     return Opinion(criterion=criterion, ruling=ruling, judge=judge, because=because)
@@ -67,7 +71,7 @@ class Scores:
     # Whether the question names its topic; None if none was requested.
     topic_named: bool | None
 
-    def meets(self, criterion: Criterion) -> bool | None:
+    def meets(self, criterion: str) -> bool | None:
         """Returns False if any judge objects, None if no judge can tell."""
         rulings = {one.ruling for one in self.opinions if one.criterion == criterion}
         if Ruling.RULING_NO in rulings:
@@ -131,7 +135,7 @@ def opinions_by(evidence: Evidence, answer: float | None) -> Iterator[Opinion]:
         told = f"programs from the question alone come to {came}"
         yield opinion(Criterion.ACCURATE, meets=not contradicting, judge="programs", because=told)
     for criterion, said in evidence.judged.items():
-        yield opinion(criterion, meets=said, judge="model", because=f"a model says {'yes' if said else 'no'}")
+        yield opinion(criterion, meets=said, judge=MODEL, because=f"a model says {'yes' if said else 'no'}")
 
 
 def _of_programs(evidence: Evidence, answer: float | None) -> Iterator[float]:

@@ -61,7 +61,9 @@ class AuthoredProblems:
         """A criterion is met if at least one judge says yes and none says no."""
         rulings_by: dict[str, set[str]] = {criterion: set() for criterion in Criterion}
         for opinion in opinions:
-            rulings_by[opinion["criterion"]].add(opinion["ruling"])
+            # The topic of a story is no criterion.
+            if opinion["criterion"] in rulings_by:
+                rulings_by[opinion["criterion"]].add(opinion["ruling"])
         met = {name for name, rulings in rulings_by.items() if "RULING_NO" not in rulings and "RULING_YES" in rulings}
         if "solvable" in met:
             self.meets.update(met)

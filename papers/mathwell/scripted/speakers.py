@@ -11,10 +11,11 @@ from soliloquy.recipes.scene import Scene, Speaker
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.standin.phrasebook import Phrasebook, load_tables
 from soliloquy.v1.conversation_pb2 import Problem, Ruling
-from soliloquy_papers.mathwell.answers import Judgement, Reading
+from soliloquy_papers.mathwell.answers import Judgement, JudgementWithTopic, Reading
 from soliloquy_papers.mathwell.commissions import POLICY, allowed_operations, commission_of
 from soliloquy_papers.mathwell.criteria.operations import OPERATIONS, operations_in
 from soliloquy_papers.mathwell.criteria.scoring import score
+from soliloquy_papers.mathwell.criteria.topic import carries_topic
 from soliloquy_papers.mathwell.criteria.verdicts import Criterion, WordProblem
 from soliloquy_papers.mathwell.scripted.stories import LARGEST, compose
 
@@ -81,7 +82,12 @@ def judge(scene: Scene, rng: Random) -> str:
         first = next(one for one in scores.opinions if one.criterion == criterion)
         said[criterion.value] = "y" if first.ruling == Ruling.RULING_YES else "n"
         said[f"why_{criterion.value}"] = first.because
-    return Judgement.written(**said)
+    topic = commission_of(scene.problem).topic
+    if not scene.slot("about"):
+        return Judgement.written(**said)
+    is_named = carries_topic(problem.question, topic)
+    why = "Its numbers belong to it." if is_named else f"Nothing in it is about {topic}."
+    return JudgementWithTopic.written(**said, topic="y" if is_named else "n", why_topic=why)
 
 
 def read(scene: Scene, rng: Random) -> str:

@@ -15,7 +15,16 @@ from soliloquy.v1.sandbox_pb2 import STATUS_OK
 from soliloquy_papers.mathwell.commissions import authorship_of
 from soliloquy_papers.mathwell.criteria.operations import CALCULATIONS, operations_in
 from soliloquy_papers.mathwell.labels_pb2 import Measures
-from tests.unit.papers.mathwell.writing import FUNCTION, QUESTION, RECIPE, Says, commissioned, commissions, made
+from tests.unit.papers.mathwell.writing import (
+    APPROVED,
+    FUNCTION,
+    QUESTION,
+    RECIPE,
+    Says,
+    commissioned,
+    commissions,
+    made,
+)
 
 COUNT = 20
 
@@ -76,9 +85,13 @@ def test_other_operations_than_asked_for_are_a_reason() -> None:
     assert RECIPE.faults(one) == ["other operations: it takes addition; asked for: subtraction"]
 
 
-def test_a_question_that_leaves_its_topic_out_is_not_kept() -> None:
-    one = asyncio.run(made(commissioned("dinosaurs"), Says()))
-    assert "off topic: the question does not name 'dinosaurs'" in RECIPE.faults(one)
+def test_a_model_sees_a_topic_that_no_word_names() -> None:
+    model = Says()
+    for letter, faults in (("y", []), ("n", ["topic: model: Penguins are none."])):
+        model.judgement = json.dumps({**json.loads(APPROVED), "Why On Topic": "Penguins are none.", "On Topic": letter})
+        one = asyncio.run(made(commissioned("dinosaurs"), model))
+        assert RECIPE.faults(one) == faults
+        assert "<topic>dinosaurs</topic>" in model.asked[-1].messages[-1].text
 
 
 def test_an_example_once_more_is_not_kept() -> None:

@@ -12,7 +12,7 @@ from soliloquy.v1.conversation_pb2 import Commission, Conversation, Example, Pro
 from soliloquy.v1.events_pb2 import ConversationStarted
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from soliloquy.v1.runs_pb2 import Run
-from soliloquy_papers.mathwell.answers import Judgement, WrittenProblem
+from soliloquy_papers.mathwell.answers import JudgementWithTopic, WrittenProblem
 from soliloquy_papers.mathwell.commissions import commissioned as in_labels
 from soliloquy_papers.mathwell.criteria.verdicts import Criterion
 from soliloquy_papers.mathwell.prompting import topics
@@ -33,8 +33,9 @@ def solution():
     penguins = rocks + water
     return penguins"""
 
-APPROVED = Judgement.written(
-    **dict.fromkeys(Criterion, "y"), **{f"why_{name}": "Nothing is wrong with it." for name in Criterion}
+_JUDGED = (*Criterion, "topic")
+APPROVED = JudgementWithTopic.written(
+    **dict.fromkeys(_JUDGED, "y"), **{f"why_{name}": "Nothing is wrong with it." for name in _JUDGED}
 )
 
 
