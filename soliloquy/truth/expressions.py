@@ -22,7 +22,7 @@ Number = TypeVar("Number")
 FUNCTIONS: dict[str, Callable[[float], float]] = {
     name: getattr(math, name)
     for name in ("sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "radians", "degrees", "exp", "log", "log10")
-}
+} | {"floor": lambda number: float(math.floor(number)), "ceil": lambda number: float(math.ceil(number))}
 CONSTANTS = {"pi": math.pi, "e": math.e}
 
 
@@ -163,7 +163,9 @@ def calculation(node: ast.expr, using: Arithmetic[Number]) -> Callable[[Mapping[
             return lambda values: function(inner(values))
         case ast.Call(func=ast.Name(id=name)) if name in FUNCTIONS:
             raise BadExpression(f"{name}(..) is unknown; write math.{name}(..)")
-    raise BadExpression(f"{ast.unparse(node)!r} is not allowed; use numbers, symbols, + - * / ** and functions of math")
+    raise BadExpression(
+        f"{ast.unparse(node)!r} is not allowed; use numbers, symbols, + - * / ** and math.{', '.join(FUNCTIONS)}"
+    )
 
 
 def _finite(number: float) -> float:
@@ -215,6 +217,10 @@ def _render(node: ast.expr) -> tuple[str, int]:
             return f"{_in_brackets(argument, ATOM)}°", ATOM
         case ast.Call(func=ast.Attribute(attr="degrees"), args=[argument]):
             return _render(argument)
+        case ast.Call(func=ast.Attribute(attr="floor"), args=[argument]):
+            return f"⌊{_render(argument)[0]}⌋", ATOM
+        case ast.Call(func=ast.Attribute(attr="ceil"), args=[argument]):
+            return f"⌈{_render(argument)[0]}⌉", ATOM
         case ast.Call(func=ast.Attribute(attr=name), args=[argument]):
             return f"{NAMES[name]}({_render(argument)[0]})", ATOM
     raise AssertionError(f"{ast.dump(node)} passed the whitelist but cannot be written")

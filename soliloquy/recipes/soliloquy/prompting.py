@@ -20,6 +20,7 @@ from soliloquy.runtime.ask import Prompt
 from soliloquy.runtime.seeds import draw
 from soliloquy.truth.number_format import format_rounded, with_unit
 from soliloquy.v1.conversation_pb2 import (
+    PLAN_SOURCE_MODEL,
     Conversation,
     Intent,
     Knowledge,
@@ -135,7 +136,7 @@ def _instruction(texts: Texts, kind: str, labels: StudentLabels, before: Sequenc
     value = with_unit(format_rounded(held.value, 4), held.unit) if held.value else "this"
     because = held.because or held.working
     belief = texts.fill("believing", because=because, working=held.working, value=value)
-    return f"{told['still' if is_told_before(labels, before) else 'mistaken']}\n{belief}"
+    return f"{told['still']}\n{belief}" if is_told_before(labels, before) else belief
 
 
 def is_told_before(labels: StudentLabels, before: Sequence[Turn]) -> bool:
@@ -247,7 +248,9 @@ def _asks_why(conversation: Conversation, turn: int) -> bool:
 
 
 def _solution(problem: Problem) -> str:
-    return problem.enrichment.detailed_solution or steps_text(problem, with_results=False)
+    """Returns the solution that the tutor leads by; a plan that a model read in one is shown behind it."""
+    steps = problem.enrichment.detailed_solution or steps_text(problem, with_results=False)
+    return f"{problem.solution}\n\n{steps}" if problem.plan == PLAN_SOURCE_MODEL else steps
 
 
 def learners(changed: Mapping[str, str]) -> Mapping[str, Learner]:

@@ -11,7 +11,7 @@ from soliloquy.recipes.soliloquy import prompting
 from soliloquy.recipes.soliloquy.recipe import RECIPE
 from soliloquy.recipes.templates import Templates
 from soliloquy.runtime.ask import Prompt
-from soliloquy.v1.conversation_pb2 import Conversation, Enrichment, Intent, StudentReply
+from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_MODEL, Conversation, Enrichment, Intent, StudentReply
 from soliloquy.v1.sandbox_pb2 import Status
 from tests.cases import each_case
 from tests.unit.recipes.conversations import (
@@ -106,6 +106,12 @@ def test_the_tutor_is_led_by_the_detailed_solution_where_there_is_one() -> None:
         assert "Step 1) F = m a" in text(prompt)
     asked = text(prompting.student(made, made.turns, StudentReply(intent=Intent.INTENT_RIGHT)))
     assert "Newton" not in asked
+
+
+def test_a_plan_that_a_model_read_is_shown_behind_the_solution_that_it_read() -> None:
+    made = sound_conversation()
+    made.problem.plan = PLAN_SOURCE_MODEL
+    assert f"<solution>\n{made.problem.solution}\n\nStep 1) F = m a" in text(prompting.deciding(made))
 
 
 def test_a_problem_that_stayed_plain_leads_by_its_own_steps() -> None:
