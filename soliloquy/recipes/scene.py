@@ -44,15 +44,14 @@ class Scene:
 
     @cached_property
     def output(self) -> dict[str, str]:
-        """Returns the variables of the calculation with their values as Python prints them; empty without one."""
+        """Returns what was calculated, as Python prints it: by a program, or before the conversation; else nothing."""
         calculation = self.turn.calculation
-        if not has_run(calculation):
-            return {}
-        if calculation.overruled:
-            lines = (line.partition(" = ") for line in calculation.settled_output.splitlines())
-            return {name: value for name, _, value in lines} | self.misread
-        values = calculation.attempts[-1].execution.values
-        return {value.name: shown(value.value) for value in values} | self.misread
+        if has_run(calculation) and not calculation.overruled:
+            values = calculation.attempts[-1].execution.values
+            return {value.name: shown(value.value) for value in values} | self.misread
+        settled = (calculation.settled_output or self.slot("output")).splitlines()
+        lines = (line.partition(" = ") for line in settled)
+        return {name: value for name, _, value in lines} | self.misread if settled else {}
 
     def draw_problem(self, rng: Random) -> Problem:
         if self.problems is None:

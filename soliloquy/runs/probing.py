@@ -115,7 +115,14 @@ async def _next(event: ConversationEvent, handlers: Mapping[type[Message], Handl
 
 def _conversation(recipe: str, source: ProblemSource, ordinal: int) -> Conversation:
     run = Run(id="probe", recipe=recipe, max_turns=_MOST_TURNS, max_attempts=1, enrich=True)
-    return Conversation(id=f"probe-{ordinal}", run=run, ordinal=ordinal, problem=source.problem(0, ordinal))
+    problem = source.problem(0, ordinal)
+    if ordinal % 2:
+        # Some prompts are asked only where nothing settles an answer.
+        problem.ClearField("plan")
+        problem.solution = ""
+        for step in problem.steps:
+            step.expression = ""
+    return Conversation(id=f"probe-{ordinal}", run=run, ordinal=ordinal, problem=problem)
 
 
 # The endpoint's name in the settings.

@@ -49,9 +49,9 @@ class AnswerCheck(NamedTuple):
 
 
 def needs_calculation(conversation: Conversation, turn: Turn) -> bool:
-    """Whether a message may answer with a number, which a program has to check."""
+    """Whether a message may answer with a number that nothing settled decides, so that a program has to check it."""
     answers = drawn_state(turn) in ANSWERING and expects_number(current_question(conversation, turn))
-    return answers and _gives_number(turn)
+    return answers and _gives_number(turn) and settled_answer(conversation, turn) is None
 
 
 def _gives_number(turn: Turn) -> bool:

@@ -7,6 +7,7 @@ from soliloquy.recipes import claims, codegen, tutors
 from soliloquy.recipes.codegen import has_run, output, program_prompts
 from soliloquy.recipes.reader import readings
 from soliloquy.recipes.scaffold import plan_prompting
+from soliloquy.recipes.scaffold.fit import settled_answer
 from soliloquy.recipes.scaffold.learner import is_later, stance_of
 from soliloquy.recipes.scaffold.memory import current_question, misfits, questions, solved_before, sub_question
 from soliloquy.recipes.scaffold.plan_prompting import SLOTS
@@ -92,6 +93,7 @@ def describing(conversation: Conversation, turn: Turn) -> Prompt:
 def tutoring(conversation: Conversation, turn: Turn) -> Prompt:
     """Shows the whole memory and the student's message; training uses the same prompt."""
     solved, texts = solved_before(conversation, turn), _texts(conversation)
+    calculated = _calculated(conversation, turn)
     understanding = "tested" if is_understanding_tested(conversation) else "taken"
     return texts.prompt(
         "tutoring",
@@ -106,8 +108,17 @@ def tutoring(conversation: Conversation, turn: Turn) -> Prompt:
         solved=", ".join(str(number) for number, done in enumerate(solved, start=1) if done) or "none",
         understanding=understanding,
         understood=texts.table("understanding")[understanding],
-        calculated=texts.fill("calculated", output=output(turn.calculation)) if has_run(turn.calculation) else "",
+        output=calculated,
+        calculated=texts.fill("calculated", output=calculated) if calculated else "",
     )
+
+
+def _calculated(conversation: Conversation, turn: Turn) -> str:
+    """Returns what is known of the answer: from a program, or from what was settled before the conversation."""
+    if has_run(turn.calculation):
+        return output(turn.calculation)
+    known = settled_answer(conversation, turn)
+    return known.output if known is not None and known.right is not None else ""
 
 
 def judging(conversation: Conversation) -> Prompt:

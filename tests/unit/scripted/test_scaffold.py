@@ -11,7 +11,7 @@ import pytest
 from soliloquy.recipes.learner.evidence import strength
 from soliloquy.recipes.packages import folder
 from soliloquy.recipes.recipe import find
-from soliloquy.recipes.scaffold.fit import TRIES_AGAIN
+from soliloquy.recipes.scaffold.fit import TRIES_AGAIN, needs_calculation
 from soliloquy.recipes.scaffold.labels_pb2 import LearnerState, SubQuestion
 from soliloquy.recipes.scaffold.learner import asked_step, stance_of
 from soliloquy.recipes.scaffold.memory import current_question, questions, solved, store_solved, sub_question
@@ -29,7 +29,6 @@ from soliloquy.recipes.scaffold.states import (
     is_understanding_tested,
     solving,
 )
-from soliloquy.recipes.verdicts import verdict
 from soliloquy.v1.conversation_pb2 import EVALUATION_INCORRECT, Conversation, Ending, Judge, Resolution
 from soliloquy.v1.events_pb2 import ConversationStarted
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
@@ -134,14 +133,19 @@ def test_the_tutor_asks_one_question_a_turn_and_tells_no_answer_early() -> None:
         assert told_early(one) == []
 
 
-def test_a_number_is_judged_by_a_program_that_ran() -> None:
+def test_a_program_is_asked_for_only_where_nothing_settled_judges_a_number() -> None:
     judged = 0
     for one in conversations():
+        open_one = deepcopy(one)
+        open_one.problem.ClearField("plan")
+        open_one.problem.solution = "It is known."
+        for step in open_one.problem.steps:
+            step.expression = ""
         for turn in one.turns:
-            state = drawn_state(turn)
-            if state in (CORRECT, INCORRECT) and "=" not in current_question(one, turn).answer:
-                assert verdict(turn.calculation.attempts[-1].execution) is (state == CORRECT)
-                judged += 1
+            if drawn_state(turn) in (CORRECT, INCORRECT) and "=" not in current_question(one, turn).answer:
+                assert not turn.HasField("calculation")
+                assert not needs_calculation(one, turn)
+                judged += needs_calculation(open_one, turn)
     assert judged >= COUNT
 
 
