@@ -49,14 +49,10 @@ def _believed(serialised: bytes) -> Believed | None:
     nearest = sorted(range(len(steps)), key=lambda at: abs(at - place))
     for step, slip in _slips([steps[at] for at in nearest]):
         if _is(slip.value, value) and _tight(expression) in _tight(slip.working):
-            held = Misconception(working=slip.working, value=slip.value, unit=slip.unit, because=slip.because)
-            return Believed(step, held)
+            return Believed(step, Misconception(working=slip.working, value=slip.value, unit=slip.unit))
     step = steps[min(place, len(steps) - 1)]
     working = f"{step.result.symbol} = {expression}"
-    return Believed(
-        step,
-        Misconception(working=working, value=value, unit=step.result.unit, because=confusion.description),
-    )
+    return Believed(step, Misconception(working=working, value=value, unit=step.result.unit))
 
 
 def reasons_given(conversation: Conversation) -> int:
@@ -80,7 +76,8 @@ def belief_told(before: Sequence[Turn], reasons: int, wanted: int) -> Belief:
         return Belief.BELIEF_GIVEN_UP
     if reasons >= wanted:
         return Belief.BELIEF_GIVEN_UP
-    return Belief.BELIEF_DOUBTED if reasons >= wanted - POLICY["belief"]["doubting_before"] else Belief.BELIEF_HELD
+    doubts = reasons > 0 and reasons >= wanted - POLICY["belief"]["doubting_before"]
+    return Belief.BELIEF_DOUBTED if doubts else Belief.BELIEF_HELD
 
 
 def _slips(steps: Sequence[Step]) -> Iterator[tuple[Step, Slip]]:

@@ -1,18 +1,20 @@
-"""Selects the wrong solution that a student believes in, one of the most frequent samples, and locates its error."""
+"""Selects the wrong solution that a student believes in, and locates its error."""
 
-import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from soliloquy.recipes.mathdial.claims import equations, false_equations, final_answer, is_right, without_marks
+from soliloquy.recipes.mathdial.answers import PlausibleMistake
+from soliloquy.recipes.mathdial.claims import as_handed_in, equations, final_answer, is_right, slips
 from soliloquy.recipes.mathdial.labels_pb2 import Confusion, EnrichmentLabels
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.recipes.plausibility import is_plausible
+from soliloquy.truth.judge import as_written, compare
+from soliloquy.truth.ledger import ledger_of
 from soliloquy.truth.numbers import numbers_in_digits
-from soliloquy.v1.conversation_pb2 import Discarded, Enrichment, Problem
+from soliloquy.v1.conversation_pb2 import Claim, Discarded, Enrichment, Problem
 
-_SAME = 1e-6
+_RIGHT, _NEARLY = "right", "nearly right"
 # The equations of each line: their operands and results.
 _Lines = list[list[tuple[list[float], float]]]
 
@@ -37,41 +39,89 @@ def sampling_refusal(problem: Problem) -> str:
     return f"too many steps: {steps}; problems of {most} at most are sampled" if steps > most else ""
 
 
-def choose_confusion(solutions: Sequence[str], problem: Problem) -> Confusion:
-    """Returns the first of the most frequent wrong solutions; raises NoConfusion."""
+def wants_samples(solutions: Sequence[str], problem: Problem) -> bool:
+    """Whether more solutions are needed: too few wrong ones are usable, and the model has not settled on one answer."""
     limits = POLICY["confusion"]
     answers = [final_answer(solution) for solution in solutions]
-    wrong = Counter(answer for answer in answers if answer is not None and not _is(answer, problem.answer.value))
-    because = Counter(_unusable(solution, answer, problem) for solution, answer in zip(solutions, answers, strict=True))
-    left: dict[float, list[str]] = {}
-    for solution, answer in zip(solutions, answers, strict=True):
-        if answer is not None and not _unusable(solution, answer, problem):
-            left.setdefault(answer, []).append(solution)
-    discarded = [Discarded(because=reason, samples=n) for reason, n in sorted(because.items()) if reason]
-    told = ", ".join(f"{one.samples} {one.because}" for one in discarded)
+    latest = answers[-limits["same_in_a_row"] :]
+    if len(solutions) >= limits["samples"] or (len(latest) == limits["same_in_a_row"] and len(set(latest)) == 1):
+        return False
+    usable = [solution for solution in solutions if not why_unusable(solution, problem)]
+    return len(usable) < limits["wrong"] or _most_agreed(answers, problem)[1] >= _too_many(solutions)
+
+
+def choose_confusion(solutions: Sequence[str], problem: Problem) -> Confusion:
+    """Returns the first of the most frequent wrong solutions; raises NoConfusion."""
+    answers = [final_answer(solution) for solution in solutions]
+    unusable = [why_unusable(solution, problem) for solution in solutions]
+    because = Counter(filter(None, unusable))
+    discarded = [Discarded(because=reason, samples=samples) for reason, samples in sorted(because.items())]
     none = Confusion(samples=len(solutions), discarded=discarded)
-    answer, most = max(
-        left.items(), key=lambda group: (_stands_out(group[0], problem), len(group[1])), default=(0.0, [])
-    )
-    if not wrong:
+    told = ", ".join(f"{one.samples} {one.because}" for one in discarded)
+    common, agreeing = _most_agreed(answers, problem)
+    if not agreeing:
         raise NoConfusion(f"no sample is wrong: {told}", none)
-    common, agreeing = wrong.most_common(1)[0]
-    if agreeing > len(solutions) - limits["disagreeing_at_least"]:
+    if agreeing >= _too_many(solutions):
         raise InDispute(f"samples agree on a wrong answer: {agreeing} of {len(solutions)} on {common:g}", none)
-    if not most:
+    left: dict[float, list[str]] = {}
+    for solution, answer, why in zip(solutions, answers, unusable, strict=True):
+        if answer is not None and not why:
+            left.setdefault(answer, []).append(solution)
+    if not left:
         raise NoConfusion(f"no wrong sample will do: {told}", none)
-    return Confusion(
-        solution=without_marks(most[0]),
-        answer=answer,
-        samples=len(solutions),
-        agreeing=wrong[answer],
-        discarded=discarded,
-    )
+    answer = max(left, key=lambda one: (_may_be_handed_in(one, problem), len(left[one])))
+    none.MergeFrom(Confusion(solution=as_handed_in(left[answer][0]), answer=answer, agreeing=answers.count(answer)))
+    return none
 
 
-def _stands_out(answer: float, problem: Problem) -> bool:
-    """Whether a person could hand the answer in, if that counts."""
-    return POLICY["confusion"]["plausible_first"] and is_plausible(answer, problem.answer.value, problem.answer.unit)
+def choose_mistake(mistakes: Iterable[PlausibleMistake], problem: Problem, sampled: Confusion) -> Confusion | None:
+    """Returns the first usable one of the mistakes that the model was asked for."""
+    usable = [one for one in mistakes if not why_unusable(one.solution, problem)]
+    chosen = max(usable, key=lambda one: _may_be_handed_in(final_answer(one.solution) or 0.0, problem), default=None)
+    if chosen is None:
+        return None
+    confusion = Confusion(solution=as_handed_in(chosen.solution), answer=final_answer(chosen.solution), requested=True)
+    confusion.MergeFrom(Confusion(belief=chosen.belief, samples=sampled.samples, discarded=sampled.discarded))
+    return confusion
+
+
+def why_unusable(solution: str, problem: Problem) -> str:
+    """Returns what a solution is that no student can be wrong by; empty if it is usable."""
+    answer = final_answer(solution)
+    if answer is None:
+        return "without a final answer"
+    if verdict := _verdict(answer, problem):
+        return verdict
+    handed_in = as_handed_in(solution)
+    if any(slips(handed_in)):
+        return "miscalculated"
+    return "" if any(equations(handed_in)) else "without a calculation"
+
+
+def _verdict(answer: float, problem: Problem) -> str:
+    """Returns what the ledger says of an answer: right, nearly right, or empty for a wrong one."""
+    right = ledger_of(problem).answer
+    assert right is not None
+    judged = compare(as_written(Claim(value=answer)), right)
+    # The limit itself counts as near, despite rounding of the difference.
+    is_near = abs(answer - right.quantity.value) <= POLICY["confusion"]["nearest"] + 1e-9
+    return _RIGHT if judged else _NEARLY if judged is None or is_near else ""
+
+
+def _most_agreed(answers: Iterable[float | None], problem: Problem) -> tuple[float, int]:
+    """Returns the wrong answer that is most frequent, and how many have it."""
+    wrong = Counter(one for one in answers if one is not None and _verdict(one, problem) != _RIGHT)
+    return wrong.most_common(1)[0] if wrong else (0.0, 0)
+
+
+def _too_many(solutions: Sequence[str]) -> int:
+    least: int = POLICY["confusion"]["disagreeing_at_least"]
+    return len(solutions) - least + 1
+
+
+def _may_be_handed_in(answer: float, problem: Problem) -> bool:
+    """Whether a person could hand the answer in: a negative price stands back behind a rarer plausible one."""
+    return is_plausible(answer, problem.answer.value, problem.answer.unit)
 
 
 def confusion_of(enrichment: Enrichment) -> Confusion:
@@ -89,28 +139,6 @@ def lines(confusion: Confusion) -> list[str]:
 
 def numbered(confusion: Confusion) -> Iterator[str]:
     return (f"{number}. {line}" for number, line in enumerate(lines(confusion), start=1))
-
-
-def _unusable(solution: str, answer: float | None, problem: Problem) -> str:
-    """Returns the reason to discard a sample; empty if it is usable."""
-    limits = POLICY["confusion"]
-    right = problem.answer.value
-    if answer is None:
-        return "without a final answer"
-    if _is(answer, right):
-        return "right"
-    # The limit itself counts as near, despite rounding of the difference.
-    if abs(answer - right) <= limits["nearest"] + 1e-9:
-        return "nearly right"
-    if false_equations(solution):
-        return "miscalculated"
-    if len(solution) < limits["shortest_characters"]:
-        return "too short"
-    return "too long" if len(solution) > limits["longest_characters"] else ""
-
-
-def _is(answer: float, right: float) -> bool:
-    return math.isclose(answer, right, rel_tol=_SAME)
 
 
 class LocatedError(NamedTuple):

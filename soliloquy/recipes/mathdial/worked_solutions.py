@@ -5,15 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from soliloquy.recipes.learner.knowledge import is_miscalculation
-from soliloquy.recipes.mathdial.claims import false_equations, is_right
+from soliloquy.recipes.mathdial.claims import is_right
 from soliloquy.recipes.plausibility import is_plausible
 from soliloquy.recipes.quantity_names import result_name
 from soliloquy.runtime.seeds import draw
 from soliloquy.texts.phrases import says
 from soliloquy.truth.expressions import UNWORKABLE, parse_expression
 from soliloquy.truth.number_format import format_number, tidy
-from soliloquy.v1.conversation_pb2 import Problem, Slip, Step
+from soliloquy.v1.conversation_pb2 import ErrorStrategy, Problem, Slip, Step
 
 _NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
 _NUMBERS = re.compile(r"[-+*/×÷().\d\s]+")
@@ -38,8 +37,6 @@ class WorkedLine:
 class Mistake:
     step: Step
     slip: Slip
-    # Whether the calculation itself is correct.
-    sound: bool
 
     @property
     def numbers(self) -> str:
@@ -65,7 +62,7 @@ def work_through(problem: Problem, mistake: Mistake | None = None) -> list[Worke
 
 
 def mistakes(problem: Problem) -> Sequence[Mistake]:
-    """Returns the mistakes that can be written as a calculation, typical ones first."""
+    """Returns the mistakes of thought that can be written as a calculation, typical ones first."""
     return _mistakes(problem.SerializeToString(deterministic=True))
 
 
@@ -76,11 +73,10 @@ def _mistakes(serialised: bytes) -> Sequence[Mistake]:
     for step in problem.steps:
         for slip in step.slips:
             numbers = _put_in(slip)
-            # "-18" is no calculation.
-            if step.expression and any(sign in numbers.lstrip("-") for sign in "+-*/"):
-                sound = not is_miscalculation(slip, step)
-                if not sound or not false_equations(f"<<{numbers}={format_number(slip.value)}>>"):
-                    found.append(Mistake(step=step, slip=slip, sound=sound))
+            # A miscalculation or a misread number is no confusion, and "-18" is no calculation.
+            is_thought = slip.strategy != ErrorStrategy.ERROR_STRATEGY_ARITHMETIC
+            if is_thought and step.expression and any(sign in numbers.lstrip("-") for sign in "+-*/"):
+                found.append(Mistake(step=step, slip=slip))
     # The same order for every sample of a problem, so that pupils share their mistakes.
     draw(problem.id, "mistakes").shuffle(found)
     return sorted(found, key=lambda one: (not handed_in(problem, one), says(one.slip.working, one.step.formula)))

@@ -1,17 +1,19 @@
-"""Which of the sampled solutions a student is to believe in, and when there is none."""
+"""Which wrong solution a student is to believe in, and when there is none."""
 
 import json
 
 import pytest
 
-from soliloquy.recipes.mathdial.answers import ConfusionDescription, MoveChoice
-from soliloquy.recipes.mathdial.claims import comes_to_answer, false_equations, final_answer, holds_answer, slips
+from soliloquy.recipes.mathdial.answers import ConfusionDescription, MoveChoice, PlausibleMistakes
+from soliloquy.recipes.mathdial.claims import comes_to_answer, final_answer, holds_answer, slips
 from soliloquy.recipes.mathdial.confusion import (
     LocatedError,
     NoConfusion,
     choose_confusion,
+    choose_mistake,
     locate_error,
     sampling_refusal,
+    wants_samples,
 )
 from soliloquy.recipes.mathdial.labels_pb2 import Confusion
 from soliloquy.runtime.answers import Unreadable
@@ -20,16 +22,15 @@ from soliloquy_papers.mathwell.answers import WrittenProblem
 from tests.cases import each_case
 
 RIGHT = 28.0
-LONG = "The bags hold the same number, so I put the numbers of the problem together as it tells me to. " * 3
 
 
 def problem(steps: int = 2) -> Problem:
-    listed = [Step(number=number, expression="a * b") for number in range(1, steps + 1)]
+    listed = [Step(number=number, expression="a * b", result=Quantity(value=RIGHT)) for number in range(1, steps + 1)]
     return Problem(question="How many?", steps=listed, answer=Quantity(value=RIGHT), tolerance=0.01)
 
 
-def solution(answer: float, *, equation: str = "14*12=168", text: str = LONG) -> str:
-    return f"{text}\n14 * 12 = <<{equation}>>168.\n#### {answer:g}"
+def solution(answer: float, *, calculation: str = "14 * 12 = 168") -> str:
+    return f"The bags hold {calculation}.\n#### {answer:g}"
 
 
 def samples(*answers: float) -> list[str]:
@@ -40,19 +41,17 @@ def samples(*answers: float) -> list[str]:
 def test_the_most_frequent_wrong_answer_is_the_confusion() -> None:
     confusion = choose_confusion(samples(162, 280, 280, 280, 162), problem())
     assert (confusion.answer, confusion.agreeing, confusion.samples) == (280, 3, 50)
-    assert "<<" not in confusion.solution
-    assert "####" not in confusion.solution
+    assert confusion.solution == "The bags hold 14 * 12 = 168."
     assert [(one.because, one.samples) for one in confusion.discarded] == [("right", 45)]
 
 
 @pytest.mark.parametrize(
     ("spoiled", "because"),
     [
-        (LONG + "\n14 * 12 = 168.", "without a final answer"),
-        (solution(280, equation="14*12=186"), "miscalculated"),
+        ("14 * 12 = 168.", "without a final answer"),
+        (solution(280, calculation="14 * 12 = 186"), "miscalculated"),
         (solution(28.1), "nearly right"),
-        (solution(280, text="Short."), "too short"),
-        (solution(280, text=LONG * 2), "too long"),
+        (solution(280, calculation="many"), "without a calculation"),
     ],
 )
 def test_a_sample_that_is_no_confusion_is_passed_over_and_counted(spoiled: str, because: str) -> None:
@@ -63,16 +62,54 @@ def test_a_sample_that_is_no_confusion_is_passed_over_and_counted(spoiled: str, 
         choose_confusion([spoiled] * 20 + samples()[:30], problem())
 
 
-@pytest.mark.parametrize(("characters", "kept"), [(299, False), (300, True), (500, True), (501, False)])
-def test_a_solution_has_300_to_500_characters(characters: int, kept: bool) -> None:
-    shortest = len(solution(280, text=""))
-    solutions = [solution(280, text="x" * (characters - shortest)), *samples()[:49]]
-    assert len(solutions[0]) == characters
-    if kept:
-        assert choose_confusion(solutions, problem()).answer == 280
-    else:
-        with pytest.raises(NoConfusion, match=r"1 too (short|long)"):
-            choose_confusion(solutions, problem())
+def test_a_wrong_solution_may_be_as_short_or_long_as_it_likes() -> None:
+    for text in ("4 * 7 = 28", "I read the text once more and think about it. " * 40 + "4 * 7 = 28"):
+        assert choose_confusion([f"{text}\n#### 162", solution(RIGHT), solution(RIGHT)], problem()).answer == 162
+
+
+def test_the_marks_of_equations_that_models_have_learned_are_no_part_of_what_is_handed_in() -> None:
+    marked = "It is 4 * 7 = <<4*7=28>>28.\n\nSo 28 / 2 = <<28/2=14>>14.\n#### 14"
+    confusion = choose_confusion([marked, solution(RIGHT), solution(RIGHT)], problem())
+    assert confusion.solution == "It is 4 * 7 = 28.\nSo 28 / 2 = 14."
+
+
+@pytest.mark.parametrize(
+    ("answers", "wants"),
+    [
+        ((), True),
+        ((RIGHT,) * 5, True),
+        ((RIGHT,) * 10, False),
+        ((162, *(RIGHT,) * 10), False),
+        ((RIGHT, 162, 162, 280, RIGHT), False),
+        ((RIGHT, 162, 162, 28.1, RIGHT), True),
+        # The problem may be at fault: more of them tell.
+        ((162, 162, 162, 162, RIGHT), True),
+        ((162,) * 10, False),
+        ((RIGHT, 162) * 2, True),
+    ],
+)
+def test_sampling_ends_with_wrong_ones_enough_or_when_the_model_settles_on_an_answer(
+    answers: tuple[float, ...], wants: bool
+) -> None:
+    assert wants_samples([solution(answer) for answer in answers], problem()) is wants
+
+
+def test_sampling_ends_at_its_limit() -> None:
+    assert not wants_samples([solution(RIGHT), solution(162)] + [solution(RIGHT, calculation="x")] * 48, problem())
+
+
+def mistakes(*solutions: str) -> PlausibleMistakes:
+    pupils = [{"Belief": f"I thought of {number}.", "Solution": one} for number, one in enumerate(solutions)]
+    return PlausibleMistakes.read(json.dumps({"Pupils": pupils}))[0]
+
+
+def test_a_requested_mistake_is_the_first_that_is_wrong_and_that_a_person_would_hand_in() -> None:
+    asked = mistakes(solution(RIGHT), solution(-10), solution(162), solution(280))
+    confusion = choose_mistake(asked.mistakes, problem(), Confusion(samples=10))
+    assert confusion is not None
+    assert (confusion.answer, confusion.belief, confusion.requested) == (162, "I thought of 2.", True)
+    assert (confusion.samples, confusion.solution) == (10, "The bags hold 14 * 12 = 168.")
+    assert choose_mistake(mistakes(solution(RIGHT)).mistakes, problem(), Confusion()) is None
 
 
 @pytest.mark.parametrize(("answer", "kept"), [(27.9, False), (28.1, False), (28.11, True), (27.8, True)])
@@ -103,18 +140,6 @@ def test_a_problem_without_a_number_for_its_answer_is_refused() -> None:
 @each_case
 def test_the_final_answer_is_the_first_number_behind_the_mark(text: str, answer: float | None) -> None:
     assert final_answer(text) == answer
-
-
-@each_case
-def test_an_equation_that_is_so_is_no_miscalculation(equation: str) -> None:
-    assert false_equations(f"It is <<{equation}>>.") == []
-
-
-@pytest.mark.parametrize(
-    "equation", ["3*4=13", "14*52=729", "7.28*52=379.5", "10/4=3", "5/0=0", "import os=1", "x*2=4"]
-)
-def test_an_equation_that_is_not_so_or_is_none_is_a_miscalculation(equation: str) -> None:
-    assert false_equations(f"It is <<{equation}>>.") == [equation]
 
 
 def test_a_slip_is_found_in_what_a_student_writes() -> None:
