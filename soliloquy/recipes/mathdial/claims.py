@@ -5,9 +5,8 @@ from collections.abc import Iterator
 
 from soliloquy.recipes import settled
 from soliloquy.recipes.settled import StudentAnswer
-from soliloquy.truth import exactness
 from soliloquy.truth.calculations import calculations_of
-from soliloquy.truth.judge import in_unit, is_value_of, judge_text
+from soliloquy.truth.judge import as_written, compare, in_unit, is_value_of, judge_text
 from soliloquy.truth.ledger import ledger_of
 from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.truth.quantities import quantities_in, values_in
@@ -20,7 +19,6 @@ _MARK = re.compile(r"<<[^<>]*>>")
 # "20%" in Python's notation.
 _HUNDREDTHS = re.compile(r"\((\S+) / 100\)")
 _OPERATOR = re.compile(r"[-+*/()]")
-_ROUNDED = 0.01
 
 
 def final_answer(solution: str) -> float | None:
@@ -55,9 +53,10 @@ def settled_answer(conversation: Conversation, turn: Turn) -> StudentAnswer | No
     return settled.settled_answer(turn, conversation.problem, ledger_of(conversation.problem).answer)
 
 
-def is_right(value: float, problem: Problem) -> bool:
-    answer = problem.answer
-    return exactness.is_right(value, answer.value, answer.unit, problem.tolerance or _ROUNDED)
+def is_right(value: float, problem: Problem) -> bool | None:
+    """Whether a number is the problem's answer; None if it may only have been rounded on the way."""
+    answer = ledger_of(problem).answer
+    return answer is not None and compare(as_written(Claim(value=value)), answer)
 
 
 def gives_right(turn: Turn, problem: Problem) -> bool:
@@ -83,10 +82,8 @@ def _claim(turn: Turn, problem: Problem) -> Claim | None:
 def holds_answer(text: str, problem: Problem) -> bool:
     """Whether a text contains the right answer, as a number that the question does not contain."""
     given = {number.value for number in numbers_in_digits(problem.question)}
-    return any(
-        number.value not in given and is_right(number.value, problem) and number.value == problem.answer.value
-        for number in numbers_in_digits(text)
-    )
+    said = (number.value for number in numbers_in_digits(text) if number.value not in given)
+    return any(value == problem.answer.value for value in said)
 
 
 def slips(text: str) -> Iterator[str]:
@@ -96,9 +93,12 @@ def slips(text: str) -> Iterator[str]:
 
 def equations(text: str) -> Iterator[tuple[list[float], float]]:
     """Yields the operands and the stated result of each calculation of a text."""
-    for link in calculations_of(text):
-        written = _OPERATOR.sub(" ", _HUNDREDTHS.sub(r"\1", link.expression))
-        yield [number.value for number in numbers_in_digits(written)], link.stated
+    return ((operands(link.expression), link.stated) for link in calculations_of(text))
+
+
+def operands(expression: str) -> list[float]:
+    written = _OPERATOR.sub(" ", _HUNDREDTHS.sub(r"\1", expression))
+    return [number.value for number in numbers_in_digits(written)]
 
 
 def as_handed_in(solution: str) -> str:

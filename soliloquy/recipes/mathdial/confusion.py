@@ -2,19 +2,16 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from soliloquy.recipes.mathdial.answers import PlausibleMistake
-from soliloquy.recipes.mathdial.claims import as_handed_in, equations, final_answer, is_right, slips
+from soliloquy.recipes.mathdial.claims import as_handed_in, equations, final_answer, is_right, operands, slips
 from soliloquy.recipes.mathdial.labels_pb2 import Confusion, EnrichmentLabels
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.recipes.plausibility import is_plausible
-from soliloquy.truth.judge import as_written, compare
-from soliloquy.truth.ledger import ledger_of
 from soliloquy.truth.numbers import numbers_in_digits
-from soliloquy.v1.conversation_pb2 import Claim, Discarded, Enrichment, Problem
+from soliloquy.v1.conversation_pb2 import Discarded, Enrichment, Problem
 
-_RIGHT, _NEARLY = "right", "nearly right"
+_RIGHT = "right"
 # The equations of each line: their operands and results.
 _Lines = list[list[tuple[list[float], float]]]
 
@@ -47,7 +44,7 @@ def wants_samples(solutions: Sequence[str], problem: Problem) -> bool:
     if len(solutions) >= limits["samples"] or (len(latest) == limits["same_in_a_row"] and len(set(latest)) == 1):
         return False
     usable = [solution for solution in solutions if not why_unusable(solution, problem)]
-    return len(usable) < limits["wrong"] or _most_agreed(answers, problem)[1] >= _too_many(solutions)
+    return len(usable) < limits["wrong"] or bool(_dispute(answers, problem))
 
 
 def choose_confusion(solutions: Sequence[str], problem: Problem) -> Confusion:
@@ -57,32 +54,28 @@ def choose_confusion(solutions: Sequence[str], problem: Problem) -> Confusion:
     because = Counter(filter(None, unusable))
     discarded = [Discarded(because=reason, samples=samples) for reason, samples in sorted(because.items())]
     none = Confusion(samples=len(solutions), discarded=discarded)
-    told = ", ".join(f"{one.samples} {one.because}" for one in discarded)
-    common, agreeing = _most_agreed(answers, problem)
-    if not agreeing:
-        raise NoConfusion(f"no sample is wrong: {told}", none)
-    if agreeing >= _too_many(solutions):
-        raise InDispute(f"samples agree on a wrong answer: {agreeing} of {len(solutions)} on {common:g}", none)
+    if dispute := _dispute(answers, problem):
+        raise InDispute(dispute, none)
     left: dict[float, list[str]] = {}
     for solution, answer, why in zip(solutions, answers, unusable, strict=True):
         if answer is not None and not why:
             left.setdefault(answer, []).append(solution)
     if not left:
-        raise NoConfusion(f"no wrong sample will do: {told}", none)
+        told = ", ".join(f"{one.samples} {one.because}" for one in discarded)
+        raise NoConfusion(f"no sample is wrong in a usable way: {told}", none)
     answer = max(left, key=lambda one: (_may_be_handed_in(one, problem), len(left[one])))
     none.MergeFrom(Confusion(solution=as_handed_in(left[answer][0]), answer=answer, agreeing=answers.count(answer)))
     return none
 
 
-def choose_mistake(mistakes: Iterable[PlausibleMistake], problem: Problem, sampled: Confusion) -> Confusion | None:
-    """Returns the first usable one of the mistakes that the model was asked for."""
+def choose_mistake(mistakes: Iterable[PlausibleMistake], problem: Problem) -> Confusion | None:
+    """Returns the first usable one, before any answer that nobody would hand in."""
     usable = [one for one in mistakes if not why_unusable(one.solution, problem)]
     chosen = max(usable, key=lambda one: _may_be_handed_in(final_answer(one.solution) or 0.0, problem), default=None)
     if chosen is None:
         return None
-    confusion = Confusion(solution=as_handed_in(chosen.solution), answer=final_answer(chosen.solution), requested=True)
-    confusion.MergeFrom(Confusion(belief=chosen.belief, samples=sampled.samples, discarded=sampled.discarded))
-    return confusion
+    solution = as_handed_in(chosen.solution)
+    return Confusion(solution=solution, answer=final_answer(chosen.solution), belief=chosen.belief)
 
 
 def why_unusable(solution: str, problem: Problem) -> str:
@@ -100,23 +93,19 @@ def why_unusable(solution: str, problem: Problem) -> str:
 
 def _verdict(answer: float, problem: Problem) -> str:
     """Returns what the ledger says of an answer: right, nearly right, or empty for a wrong one."""
-    right = ledger_of(problem).answer
-    assert right is not None
-    judged = compare(as_written(Claim(value=answer)), right)
+    judged = is_right(answer, problem)
     # The limit itself counts as near, despite rounding of the difference.
-    is_near = abs(answer - right.quantity.value) <= POLICY["confusion"]["nearest"] + 1e-9
-    return _RIGHT if judged else _NEARLY if judged is None or is_near else ""
+    is_near = abs(answer - problem.answer.value) <= POLICY["confusion"]["nearest"] + 1e-9
+    return _RIGHT if judged else "nearly right" if judged is None or is_near else ""
 
 
-def _most_agreed(answers: Iterable[float | None], problem: Problem) -> tuple[float, int]:
-    """Returns the wrong answer that is most frequent, and how many have it."""
+def _dispute(answers: Sequence[float | None], problem: Problem) -> str:
+    """Says on which wrong answer all samples or nearly all agree; empty if they do not."""
     wrong = Counter(one for one in answers if one is not None and _verdict(one, problem) != _RIGHT)
-    return wrong.most_common(1)[0] if wrong else (0.0, 0)
-
-
-def _too_many(solutions: Sequence[str]) -> int:
-    least: int = POLICY["confusion"]["disagreeing_at_least"]
-    return len(solutions) - least + 1
+    common, agreeing = wrong.most_common(1)[0] if wrong else (0.0, 0)
+    if agreeing <= max(0, len(answers) - POLICY["confusion"]["disagreeing_at_least"]):
+        return ""
+    return f"samples agree on a wrong answer: {agreeing} of {len(answers)} on {common:g}"
 
 
 def _may_be_handed_in(answer: float, problem: Problem) -> bool:
@@ -141,38 +130,30 @@ def numbered(confusion: Confusion) -> Iterator[str]:
     return (f"{number}. {line}" for number, line in enumerate(lines(confusion), start=1))
 
 
-class LocatedError(NamedTuple):
-    """The error of a solution by its numbers, which take precedence over the model's description."""
-
-    category: str
-    # The first wrong line, from 1.
-    line: int
-
-
-def locate_error(confusion: Confusion, problem: Problem) -> LocatedError | None:
-    """Returns None if the numbers do not determine the error."""
+def locate_error(confusion: Confusion, problem: Problem) -> tuple[str, int] | None:
+    """Returns the category and the first wrong line, from 1; None if the numbers do not determine the error."""
     found = [list(equations(line)) for line in lines(confusion)]
     return _went_on(found, problem) or _quantity(found, problem)
 
 
-def _went_on(lines: _Lines, problem: Problem) -> LocatedError | None:
+def _went_on(lines: _Lines, problem: Problem) -> tuple[str, int] | None:
     """The solution reaches the right answer and continues to another one."""
     results = [(number, result) for number, line in enumerate(lines, start=1) for _, result in line]
     for at, (_, result) in enumerate(results[:-1]):
         if is_right(result, problem):
-            return LocatedError("went_on", results[at + 1][0])
+            return "went_on", results[at + 1][0]
     return None
 
 
-def _quantity(lines: _Lines, problem: Problem) -> LocatedError | None:
+def _quantity(lines: _Lines, problem: Problem) -> tuple[str, int] | None:
     """The solution uses a number of the question that the right solution does not need."""
     calculated = [step for step in problem.steps if step.HasField("result")]
     if not all(step.expression for step in calculated):
         return None
     given = {number.value for number in numbers_in_digits(problem.question)}
     needed = {known.value for step in calculated for known in step.inputs}
-    needed |= {number.value for step in calculated for number in numbers_in_digits(step.expression)}
+    needed |= {value for step in calculated for value in operands(step.expression)}
     for number, line in enumerate(lines, start=1):
         if any(given.intersection(put_in) - needed for put_in, _ in line):
-            return LocatedError("quantity", number)
+            return "quantity", number
     return None

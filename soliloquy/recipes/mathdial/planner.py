@@ -4,12 +4,16 @@ A model that does not err is asked for plausible mistakes; a mistake that the pr
 """
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from soliloquy.recipes.mathdial import prompting
-from soliloquy.recipes.mathdial.answers import ConfusionDescription, PlausibleMistakes, SampledSolution
-from soliloquy.recipes.mathdial.claims import holds_answer
+from soliloquy.recipes.mathdial.answers import (
+    ConfusionDescription,
+    PlausibleMistake,
+    PlausibleMistakes,
+    SampledSolution,
+)
 from soliloquy.recipes.mathdial.confusion import (
     InDispute,
     NoConfusion,
@@ -23,8 +27,8 @@ from soliloquy.recipes.mathdial.confusion import (
     why_unusable,
 )
 from soliloquy.recipes.mathdial.labels_pb2 import Confusion
-from soliloquy.recipes.mathdial.mutation import mutated
 from soliloquy.recipes.mathdial.policy import POLICY
+from soliloquy.recipes.mathdial.worked_solutions import known_mistakes
 from soliloquy.runtime.answers import Unreadable
 from soliloquy.runtime.ask import Ask, Unusable
 from soliloquy.runtime.model.samples import JoinedRequests
@@ -49,24 +53,28 @@ async def _described_confusion(problem: Problem, changed: Mapping[str, str], ask
     except InDispute:
         raise
     except NoConfusion as none:
-        asked = await _requested(problem, changed, ask, none.confusion)
-        if (made := asked or mutated(problem, none.confusion)) is None:
+        requested = choose_mistake(await _requested(problem, changed, ask), problem)
+        known = None if requested else choose_mistake(known_mistakes(problem), problem)
+        confusion = requested or known or Confusion()
+        if not confusion.solution:
             raise
-        if made.mutated:
-            return made
-        confusion = made
-    check = partial(_check_description, confusion=confusion, problem=problem)
+        confusion.MergeFrom(none.confusion)
+        confusion.requested, confusion.mutated = requested is not None, known is not None
+    check = partial(_check_description, confusion=confusion)
     try:
         described = await ask(prompting.describing(problem, confusion, changed), ConfusionDescription, check)
     except Unusable as unusable:
+        if confusion.belief:
+            # What the student thinks is known without a description.
+            confusion.description = confusion.belief
+            return confusion
         undescribed = Confusion(samples=confusion.samples, discarded=confusion.discarded)
         raise NoConfusion(f"not described: {unusable}", undescribed) from unusable
     category, line = locate_error(confusion, problem) or (described.category, described.line)
     error = f"ERROR_CATEGORY_{category.upper()}"
     belief = confusion.belief or described.belief
-    confusion.MergeFrom(
-        Confusion(description=described.confusion, belief=belief, category=error, first_wrong_step=line)
-    )
+    told = Confusion(description=described.confusion, belief=belief, category=error, first_wrong_step=line)
+    confusion.MergeFrom(told)
     return confusion
 
 
@@ -74,7 +82,12 @@ async def _sampled(problem: Problem, changed: Mapping[str, str], ask: Ask) -> Se
     """Returns as many solutions as it takes, each group from its own member of the sampler's mixture."""
     prompt, solutions = prompting.enriching(problem, changed), list[str]()
     while wants_samples(solutions, problem):
-        asks = list(_samplers(ask, len(solutions)))
+        first, together = len(solutions), POLICY["confusion"]["together"]
+        joined, key = JoinedRequests(ask.model, together), f"{ask.draw_key}/{first}"
+        asks = [
+            Ask(model=joined, role="sampler", origin=(*ask.origin, number), draw_key=key, problem=ask.problem)
+            for number in range(first, first + together)
+        ]
         sampled = await asyncio.gather(*(one(prompt, SampledSolution) for one in asks))
         solutions += [one.solution for one in sampled]
         for one in asks:
@@ -82,21 +95,13 @@ async def _sampled(problem: Problem, changed: Mapping[str, str], ask: Ask) -> Se
     return solutions
 
 
-def _samplers(ask: Ask, first: int) -> Iterator[Ask]:
-    together = POLICY["confusion"]["together"]
-    joined, key = JoinedRequests(ask.model, together), f"{ask.draw_key}/{first}"
-    for number in range(first, first + together):
-        yield Ask(model=joined, role="sampler", origin=(*ask.origin, number), draw_key=key, problem=ask.problem)
-
-
-async def _requested(problem: Problem, changed: Mapping[str, str], ask: Ask, sampled: Confusion) -> Confusion | None:
-    """Returns a wrong solution that the model writes as a pupil would; None if it writes none."""
+async def _requested(problem: Problem, changed: Mapping[str, str], ask: Ask) -> Sequence[PlausibleMistake]:
+    """Returns wrong solutions that the model writes as pupils would."""
     check = partial(_check_mistakes, problem=problem)
     try:
-        asked = await ask(prompting.mistaking(problem, changed), PlausibleMistakes, check)
+        return (await ask(prompting.mistaking(problem, changed), PlausibleMistakes, check)).mistakes
     except Unusable:
-        return None
-    return choose_mistake(asked.mistakes, problem, sampled)
+        return []
 
 
 def _check_mistakes(asked: PlausibleMistakes, problem: Problem) -> None:
@@ -106,9 +111,7 @@ def _check_mistakes(asked: PlausibleMistakes, problem: Problem) -> None:
         raise Unreadable(f"no solution is of use: {told}")
 
 
-def _check_description(described: ConfusionDescription, confusion: Confusion, problem: Problem) -> None:
+def _check_description(described: ConfusionDescription, confusion: Confusion) -> None:
     count = len(lines(confusion))
     if described.line > count:
         raise Unreadable(f'"First Wrong Line" is {described.line}, and the solution has {count} lines')
-    if holds_answer(described.belief, problem):
-        raise Unreadable('"Belief" names the right answer, which the pupil does not know')

@@ -129,7 +129,7 @@ def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
     given = [(0, enriching(problem, changed))]
     if confusion.requested or confusion.mutated:
         given.append((0, mistaking(problem, changed)))
-    if confusion.solution and not confusion.mutated:
+    if confusion.solution:
         given.append((0, describing(problem, confusion, changed)))
     for turn, prompts in tutor_prompts(conversation):
         if turn.HasField("student") and not conversation.person:

@@ -82,12 +82,6 @@ async def test_what_a_teacher_says_of_a_mistake_and_what_the_student_thinks_are_
     assert confusion.description not in told
 
 
-async def test_a_belief_that_names_the_right_answer_is_asked_for_again() -> None:
-    knowing = Answering(json.dumps(DESCRIBED | {"Belief": "I thought it is 84, but it is 29."}))
-    made = await enriched(knowing, doubled(answer=29))
-    assert made.plain_because.startswith('not described: mathdial/describing: unusable after 3 asks: "Belief" names')
-
-
 async def test_a_confusion_that_nobody_can_describe_is_none_and_what_was_sampled_is_kept() -> None:
     made = await enriched(Answering("I cannot say."), doubled())
     assert made.plain_because.startswith("not described: mathdial/describing: unusable after")
