@@ -21,7 +21,7 @@ from soliloquy.recipes.recipe import find
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem, Quantity, Resolution, Slip, Step
 from tests.unit.scripted.dialling import dialled
 
-COUNT, PROBLEMS, SEED = 24, 12, 11
+COUNT, PROBLEMS, SEED = 24, 12, 12
 RECIPE = find("mathdial")
 ASKED = "What did you do with the 12 boxes first?"
 
