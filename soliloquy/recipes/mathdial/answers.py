@@ -46,9 +46,6 @@ class PlausibleMistakes(Answer):
 
 
 class ConfusionDescription(Answer):
-    # Titles are part of the schema that the model sees.
-    model_config = ConfigDict(title="Described")
-
     confusion: Text = Field(alias="Confusion")
     line: Annotated[int, Field(ge=1, alias="First Wrong Line")]
     category: Annotated[Category, BeforeValidator(_plain)] = Field(alias="Error Category")

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from soliloquy.recipes.mathdial.answers import ConfusionDescription, MoveChoice, PlausibleMistakes
+from soliloquy.recipes.mathdial.answers import MoveChoice, PlausibleMistakes
 from soliloquy.recipes.mathdial.claims import comes_to_answer, final_answer, holds_answer, slips
 from soliloquy.recipes.mathdial.confusion import (
     NoConfusion,
@@ -17,7 +17,6 @@ from soliloquy.recipes.mathdial.confusion import (
 from soliloquy.recipes.mathdial.labels_pb2 import Confusion
 from soliloquy.runtime.answers import Unreadable
 from soliloquy.v1.conversation_pb2 import Problem, Quantity, Step
-from soliloquy_papers.mathwell.answers import WrittenProblem
 from tests.cases import each_case
 
 RIGHT = 28.0
@@ -85,16 +84,13 @@ def test_the_marks_of_equations_that_models_have_learned_are_no_part_of_what_is_
         ((162, 162, 162, 162, RIGHT), True),
         ((162,) * 10, False),
         ((RIGHT, 162) * 2, True),
+        ((RIGHT, 28.1) * 25, False),
     ],
 )
-def test_sampling_ends_with_wrong_ones_enough_or_when_the_model_settles_on_an_answer(
+def test_sampling_ends_with_enough_wrong_ones_or_with_a_model_that_has_settled_or_after_fifty(
     answers: tuple[float, ...], wants: bool
 ) -> None:
     assert wants_samples([solution(answer) for answer in answers], problem()) is wants
-
-
-def test_sampling_ends_at_its_limit() -> None:
-    assert not wants_samples([solution(RIGHT), solution(162)] + [solution(RIGHT, calculation="x")] * 48, problem())
 
 
 def mistakes(*solutions: str) -> PlausibleMistakes:
@@ -215,11 +211,3 @@ def test_a_move_is_read_however_it_is_spelled() -> None:
 def test_a_move_that_is_none_is_asked_for_again_with_the_reason(fields: dict[str, str], reason: str) -> None:
     with pytest.raises(Unreadable, match=reason):
         MoveChoice.read(choice(**fields))
-
-
-def test_renamed_answers_keep_the_titles_of_their_schemas() -> None:
-    """The schema is part of what a model is asked."""
-    titles = [
-        json.loads(answer.json_schema())["title"] for answer in (MoveChoice, ConfusionDescription, WrittenProblem)
-    ]
-    assert titles == ["Choice", "Described", "Written"]

@@ -92,8 +92,10 @@ async def test_a_confusion_that_nobody_can_describe_is_none_and_what_was_sampled
 async def test_a_model_that_does_not_err_is_asked_for_plausible_mistakes_after_ten_samples() -> None:
     model = Answering(json.dumps(DESCRIBED), always="14 * 2 = 28\n#### 28", pupils=["14 * 2 = 28\n#### 28", WRONG])
     confusion = confusion_of(await enriched(model, doubled(answer=28)))
-    # Five samples a request.
     assert model.prompts == ["solving", "solving", "mistaking", "describing"]
+    # Five samples a request, each request with its own draw from a mixture.
+    assert [(request.role, len(request.more_seeds)) for request in model.asked[:2]] == [("sampler", 4)] * 2
+    assert len({request.draw_key for request in model.asked}) == 3
     assert (confusion.requested, confusion.samples, confusion.answer, confusion.belief) == (True, 10, 84, BELIEF)
 
 
@@ -117,17 +119,6 @@ async def test_where_the_model_gives_no_mistake_one_that_the_problem_knows_is_th
     assert (found.held.working, found.held.value, confusion.belief) in known
     wrong = confusion.solution.splitlines()[confusion.first_wrong_step - 1]
     assert f"{found.held.value:g}" in wrong
-
-
-async def test_each_request_for_samples_has_its_own_draw_from_the_mixture() -> None:
-    model = Answering(json.dumps(DESCRIBED))
-    await enriched(model, doubled())
-    assert [(request.role, len(request.more_seeds)) for request in model.asked] == [
-        ("sampler", 4),
-        ("sampler", 4),
-        ("planner", 0),
-    ]
-    assert len({request.draw_key for request in model.asked}) == 3
 
 
 @pytest.mark.parametrize("bank", ["arithmetic", "fractions", "algebra", "statistics"])
