@@ -4,6 +4,7 @@ import json
 from random import Random
 
 from soliloquy.recipes.mathdial.answers import PlausibleMistakes
+from soliloquy.recipes.mathdial.claims import operands
 from soliloquy.recipes.mathdial.confusion import choose_mistake
 from soliloquy.recipes.mathdial.worked_solutions import (
     Mistake,
@@ -23,11 +24,6 @@ from soliloquy.v1.conversation_pb2 import ErrorStrategy, Problem
 
 # So many pupils are asked for.
 _PUPILS = 3
-# The error of a solution by the kind of its mistake; any other takes the question for another one.
-_CATEGORIES = {
-    ErrorStrategy.ERROR_STRATEGY_REARRANGEMENT: "other",
-    ErrorStrategy.ERROR_STRATEGY_CONVERSION: "conversion",
-}
 
 
 def solve(scene: Scene, rng: Random) -> str:
@@ -54,19 +50,23 @@ def without_confusion(problem: Problem) -> str:
 def describe(scene: Scene, rng: Random) -> str:
     """Describes the first calculation whose value is none of the right ones."""
     problem = scene.problem
-    right = [line.value for line in work_through(problem)]
-    steps = [step for step in problem.steps if step.expression]
+    right = work_through(problem)
+    results = [line.value for line in right]
     calculated = [
         (number, link)
         for number, line in enumerate(scene.slot("wrong").splitlines(), start=1)
         for link in calculations_of(line.partition(". ")[2])
     ]
-    at = next((at for at, (_, link) in enumerate(calculated) if not is_among(link.stated, right)), len(calculated) - 1)
-    number, link = calculated[at]
+    at = next(
+        (at for at, (_, link) in enumerate(calculated) if not is_among(link.stated, results)), len(calculated) - 1
+    )
+    (number, link), line = calculated[at], right[min(at, len(right) - 1)]
     wrong = link.expression.replace(" ", "")
     slip = next((one.slip for one in mistakes(problem) if one.numbers.replace(" ", "") == wrong), None)
-    category = _CATEGORIES.get(slip.strategy, "question") if slip else "question"
-    slots = {"name": steps[min(at, len(steps) - 1)].result.name, "numbers": link.expression.strip()}
+    has_its_numbers = sorted(operands(link.expression)) == sorted(operands(line.numbers))
+    converts = slip is not None and slip.strategy == ErrorStrategy.ERROR_STRATEGY_CONVERSION
+    category = "conversion" if converts else "other" if has_its_numbers else "question"
+    slots = {"name": line.step.result.name, "numbers": link.expression.strip()}
     told = BOOK.one_of(rng, "mathdial", "confusion", category, **slots)
     belief = (slip.because if slip else "") or BOOK.one_of(rng, "mathdial", "confusion", "belief", **slots)
     answer = {"Confusion": told, "First Wrong Line": number, "Error Category": category, "Belief": belief}
