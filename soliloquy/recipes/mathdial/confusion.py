@@ -62,7 +62,7 @@ def choose_confusion(solutions: Sequence[str], problem: Problem) -> Confusion:
             left.setdefault(answer, []).append(solution)
     if not left:
         told = ", ".join(f"{one.samples} {one.because}" for one in discarded)
-        raise NoConfusion(f"no sample is wrong in a usable way: {told}", none)
+        raise NoConfusion(f"no usable mistake: {told}", none)
     answer = max(left, key=lambda one: (_may_be_handed_in(one, problem), len(left[one])))
     none.MergeFrom(Confusion(solution=as_handed_in(left[answer][0]), answer=answer, agreeing=answers.count(answer)))
     return none

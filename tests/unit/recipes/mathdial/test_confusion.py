@@ -56,7 +56,7 @@ def test_a_sample_that_is_no_confusion_is_passed_over_and_counted(spoiled: str, 
     confusion = choose_confusion([spoiled] * 20 + samples(162)[:30], problem())
     assert confusion.answer == 162
     assert {one.because: one.samples for one in confusion.discarded} == {because: 20, "right": 29}
-    with pytest.raises(NoConfusion, match=f"no sample is wrong in a usable way: .*20 {because}"):
+    with pytest.raises(NoConfusion, match=f"no usable mistake: .*20 {because}"):
         choose_confusion([spoiled] * 20 + samples()[:30], problem())
 
 
