@@ -35,6 +35,7 @@ _SPEAKERS: Mapping[str, Speaker] = {
     "scaffold/describing": scaffold_tutor.describe,
     "scaffold/tutoring": scaffold_tutor.reply,
     "mathdial/solving": mathdial_planner.solve,
+    "mathdial/mistaking": mathdial_planner.mistake,
     "mathdial/describing": mathdial_planner.describe,
     "mathdial/student": mathdial_student.reply,
     "mathdial/deciding": mathdial_tutor.decide,

@@ -15,7 +15,7 @@ def test_a_run_of_mathdial_goes_out_as_published_rows(tmp_path: Path) -> None:
 
     for record in records(out):
         assert record["recipe"] == RECIPE
-        assert record["labels"]["confusion"]["samples"] == 50
+        assert record["labels"]["confusion"]["samples"] in range(5, 51, 5)
         assert record["resolution"] in ("solved", "revealed", "unsolved")
         ran = [one for turn in record["turns"] for one in turn["soliloquy"]["attempts"] if one["status"] == "ok"]
         assert {one["isolation"].split("-")[0] for one in ran} == {"gvisor"}

@@ -128,7 +128,7 @@ def test_a_set_goes_through_recipes_as_its_check_foresees(name: str, tmp_path: P
         grown = said(command(tmp_path / recipe, recipe=recipe, problems=problems, conversations=len(rows)))
         if (name, recipe) == WITHOUT_CONFUSION:
             assert grown.returncode == 1
-            assert "are of no use to mathdial (30 no sample is wrong)" in grown.stderr
+            assert "are of no use to mathdial (30 no usable mistake)" in grown.stderr
             continue
         assert grown.returncode == 0, f"{recipe}: {grown.stderr}"
         assert (foreseen in grown.stderr) == (count < len(rows))

@@ -7,9 +7,11 @@ from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints, mode
 from soliloquy.recipes.answers import PlainAnswer, Text, any_of, yes_or_no
 from soliloquy.recipes.mathdial.claims import final_answer
 from soliloquy.recipes.mathdial.moves import FAREWELL, INTENTS, belongs
-from soliloquy.runtime.answers import Answer
+from soliloquy.runtime.answers import Answer, Fields
 
 Category = Literal["went_on", "quantity", "conversion", "calculation", "fact", "question", "other"]
+# A model without an end to its list would fill its whole answer with it.
+_MOST_PUPILS = 6
 
 
 class SampledSolution(PlainAnswer):
@@ -27,13 +29,27 @@ def _plain(value: object) -> object:
     return "_".join(value.replace("-", " ").replace("/", " ").split()).lower() if isinstance(value, str) else value
 
 
-class ConfusionDescription(Answer):
-    # Titles are part of the schema that the model sees.
-    model_config = ConfigDict(title="Described")
+def _joined(value: object) -> object:
+    """Accepts a solution as a list of its lines."""
+    return "\n".join(map(str, value)) if isinstance(value, list) else value
 
+
+class PlausibleMistake(Fields):
+    """A wrong solution that the model was asked for, and what the pupil thinks who hands it in."""
+
+    belief: Text = Field(alias="Belief")
+    solution: Annotated[Text, BeforeValidator(_joined)] = Field(alias="Solution")
+
+
+class PlausibleMistakes(Answer):
+    mistakes: list[PlausibleMistake] = Field(alias="Pupils", max_length=_MOST_PUPILS)
+
+
+class ConfusionDescription(Answer):
+    confusion: Text = Field(alias="Confusion")
     line: Annotated[int, Field(ge=1, alias="First Wrong Line")]
     category: Annotated[Category, BeforeValidator(_plain)] = Field(alias="Error Category")
-    confusion: Text = Field(alias="Confusion")
+    belief: Text = Field(alias="Belief")
 
 
 class MoveChoice(Answer):

@@ -1,6 +1,6 @@
 """Finds the misconception behind a wrong solution, and how much the tutor's words speak against it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -8,11 +8,10 @@ from soliloquy.recipes.learner.evidence import strength
 from soliloquy.recipes.mathdial.confusion import confusion_of, lines
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, StudentLabels
 from soliloquy.recipes.mathdial.policy import POLICY
+from soliloquy.recipes.mathdial.worked_solutions import is_among
 from soliloquy.texts.phrases import is_much_like
 from soliloquy.truth.calculations import calculations_of
-from soliloquy.v1.conversation_pb2 import Conversation, Misconception, Problem, Slip, Step, Turn
-
-_SAME = 0.005
+from soliloquy.v1.conversation_pb2 import Conversation, Misconception, Problem, Step, Turn
 
 
 class Believed(NamedTuple):
@@ -41,22 +40,18 @@ def _believed(serialised: bytes) -> Believed | None:
     if not steps or not stated:
         return None
     results = [step.result.value for step in steps]
-    wrong = (place for place, (_, _, value) in enumerate(stated) if not any(_is(value, one) for one in results))
+    wrong = (place for place, (_, _, value) in enumerate(stated) if not is_among(value, results))
     named = (place for place, (number, _, _) in enumerate(stated) if number == confusion.first_wrong_step)
     place = next(named, next(wrong, len(stated) - 1))
     _, expression, value = stated[place]
     # The same calculation may be a mistake at several steps.
     nearest = sorted(range(len(steps)), key=lambda at: abs(at - place))
-    for step, slip in _slips([steps[at] for at in nearest]):
-        if _is(slip.value, value) and _tight(expression) in _tight(slip.working):
-            held = Misconception(working=slip.working, value=slip.value, unit=slip.unit, because=slip.because)
-            return Believed(step, held)
+    for step, slip in ((steps[at], slip) for at in nearest for slip in steps[at].slips):
+        if is_among(slip.value, [value]) and _tight(expression) in _tight(slip.working):
+            return Believed(step, Misconception(working=slip.working, value=slip.value, unit=slip.unit))
     step = steps[min(place, len(steps) - 1)]
     working = f"{step.result.symbol} = {expression}"
-    return Believed(
-        step,
-        Misconception(working=working, value=value, unit=step.result.unit, because=confusion.description),
-    )
+    return Believed(step, Misconception(working=working, value=value, unit=step.result.unit))
 
 
 def reasons_given(conversation: Conversation) -> int:
@@ -80,16 +75,9 @@ def belief_told(before: Sequence[Turn], reasons: int, wanted: int) -> Belief:
         return Belief.BELIEF_GIVEN_UP
     if reasons >= wanted:
         return Belief.BELIEF_GIVEN_UP
-    return Belief.BELIEF_DOUBTED if reasons >= wanted - POLICY["belief"]["doubting_before"] else Belief.BELIEF_HELD
-
-
-def _slips(steps: Sequence[Step]) -> Iterator[tuple[Step, Slip]]:
-    return ((step, slip) for step in steps for slip in step.slips)
+    doubts = reasons > 0 and reasons >= wanted - POLICY["belief"]["doubting_before"]
+    return Belief.BELIEF_DOUBTED if doubts else Belief.BELIEF_HELD
 
 
 def _tight(text: str) -> str:
     return "".join(text.replace("×", "*").replace("÷", "/").split())
-
-
-def _is(one: float, other: float) -> bool:
-    return abs(one - other) <= _SAME * abs(other)

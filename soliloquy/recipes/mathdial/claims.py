@@ -1,31 +1,24 @@
 """The answers and the equations in a text."""
 
-import math
 import re
 from collections.abc import Iterator
 
 from soliloquy.recipes import settled
 from soliloquy.recipes.settled import StudentAnswer
-from soliloquy.truth import exactness
 from soliloquy.truth.calculations import calculations_of
-from soliloquy.truth.expressions import BadExpression, Unworkable, parse_expression
-from soliloquy.truth.judge import in_unit, is_value_of, judge_text
+from soliloquy.truth.judge import as_written, compare, in_unit, is_value_of, judge_text
 from soliloquy.truth.ledger import ledger_of
-from soliloquy.truth.number_format import SIGNIFICANT_DIGITS
 from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.truth.quantities import quantities_in, values_in
 from soliloquy.v1.conversation_pb2 import Claim, Conversation, Problem, Turn
 
 # "#### 1,234", with any text around the number.
 _FINAL = re.compile(r"####\s*(.*)")
-_EQUATION = re.compile(r"<<([^<>=]+)=\s*([^<>]+?)\s*>>")
+# "6 * 8 = <<6*8=48>>48", as many models have learned to write.
+_MARK = re.compile(r"<<[^<>]*>>")
 # "20%" in Python's notation.
 _HUNDREDTHS = re.compile(r"\((\S+) / 100\)")
 _OPERATOR = re.compile(r"[-+*/()]")
-_SIGNS = str.maketrans({"×": "*", "÷": "/", "−": "-", "x": "*", ",": "", "$": ""})
-# Tolerances for a result rounded to a whole number, and for one with the digits of the bank's numbers.
-_ROUNDED = 0.01
-_TIDIED = 10.0**-SIGNIFICANT_DIGITS / 2
 
 
 def final_answer(solution: str) -> float | None:
@@ -60,9 +53,10 @@ def settled_answer(conversation: Conversation, turn: Turn) -> StudentAnswer | No
     return settled.settled_answer(turn, conversation.problem, ledger_of(conversation.problem).answer)
 
 
-def is_right(value: float, problem: Problem) -> bool:
-    answer = problem.answer
-    return exactness.is_right(value, answer.value, answer.unit, problem.tolerance or _ROUNDED)
+def is_right(value: float, problem: Problem) -> bool | None:
+    """Whether a number is the problem's answer; None if it may only have been rounded on the way."""
+    answer = ledger_of(problem).answer
+    return answer is not None and compare(as_written(Claim(value=value)), answer)
 
 
 def gives_right(turn: Turn, problem: Problem) -> bool:
@@ -88,15 +82,8 @@ def _claim(turn: Turn, problem: Problem) -> Claim | None:
 def holds_answer(text: str, problem: Problem) -> bool:
     """Whether a text contains the right answer, as a number that the question does not contain."""
     given = {number.value for number in numbers_in_digits(problem.question)}
-    return any(
-        number.value not in given and is_right(number.value, problem) and number.value == problem.answer.value
-        for number in numbers_in_digits(text)
-    )
-
-
-def false_equations(solution: str) -> list[str]:
-    """Returns the equations between << and >> that are false or cannot be evaluated."""
-    return [f"{left}={right}" for left, right in _EQUATION.findall(solution) if not _is_so(left, right)]
+    said = (number.value for number in numbers_in_digits(text) if number.value not in given)
+    return any(value == problem.answer.value for value in said)
 
 
 def slips(text: str) -> Iterator[str]:
@@ -106,31 +93,15 @@ def slips(text: str) -> Iterator[str]:
 
 def equations(text: str) -> Iterator[tuple[list[float], float]]:
     """Yields the operands and the stated result of each calculation of a text."""
-    for link in calculations_of(text):
-        written = _OPERATOR.sub(" ", _HUNDREDTHS.sub(r"\1", link.expression))
-        yield [number.value for number in numbers_in_digits(written)], link.stated
+    return ((operands(link.expression), link.stated) for link in calculations_of(text))
 
 
-def without_marks(solution: str) -> str:
-    """Returns a solution as a pupil hands it in: without the marks of its equations and its final answer."""
-    return _FINAL.sub("", _EQUATION.sub("", solution)).strip()
+def operands(expression: str) -> list[float]:
+    written = _OPERATOR.sub(" ", _HUNDREDTHS.sub(r"\1", expression))
+    return [number.value for number in numbers_in_digits(written)]
 
 
-def _is_so(left: str, right: str) -> bool:
-    left, right = left.translate(_SIGNS), right.translate(_SIGNS)
-    # Some texts mean a hundredth by the percent sign, and some the number before it.
-    return any(_comes_to(left.replace("%", percent), right.replace("%", percent)) for percent in ("", "/100"))
-
-
-def _comes_to(left: str, right: str) -> bool:
-    try:
-        value, said = parse_expression(left).value({}), parse_expression(right).value({})
-    except (BadExpression, Unworkable):
-        return False
-    if math.isclose(value, said, rel_tol=_TIDIED):
-        return True
-    digits = len(right.partition(".")[2].strip())
-    if digits:
-        return abs(value - said) <= 10.0**-digits
-    # Only a fraction may be rounded to a whole number.
-    return not value.is_integer() and math.isclose(value, said, rel_tol=_ROUNDED)
+def as_handed_in(solution: str) -> str:
+    """Returns the lines of a solution without its last one, the final answer, and without marks of equations."""
+    stripped = _FINAL.sub("", _MARK.sub("", solution)).splitlines()
+    return "\n".join(line.strip() for line in stripped if line.strip())

@@ -6,7 +6,8 @@ from soliloquy.recipes.mathdial.moves import TEMPLATES
 _MEANINGS = {move: row["meaning"] for move, row in TEMPLATES.own.table("moves").items()}
 COLUMNS = {
     "conversation.student_name": Column(title="name", names_student=True),
-    "enrichment.confusion.solution": Column(title="What the student believes", text="{}"),
+    "enrichment.confusion.solution": Column(title="What the student handed in", text="{}"),
+    "enrichment.confusion.belief": Column(title="What the student believes", text="{}"),
     "enrichment.confusion.category": Column(
         title="error", heading="The error in the solution that the student believes in"
     ),

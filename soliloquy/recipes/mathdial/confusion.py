@@ -1,18 +1,17 @@
-"""Selects the wrong solution that a student believes in, one of the most frequent samples, and locates its error."""
+"""Selects the wrong solution that a student believes in, and locates its error."""
 
-import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
 
-from soliloquy.recipes.mathdial.claims import equations, false_equations, final_answer, is_right, without_marks
+from soliloquy.recipes.mathdial.answers import PlausibleMistake
+from soliloquy.recipes.mathdial.claims import as_handed_in, equations, final_answer, is_right, operands, slips
 from soliloquy.recipes.mathdial.labels_pb2 import Confusion, EnrichmentLabels
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.recipes.plausibility import is_plausible
 from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.v1.conversation_pb2 import Discarded, Enrichment, Problem
 
-_SAME = 1e-6
+_RIGHT = "right"
 # The equations of each line: their operands and results.
 _Lines = list[list[tuple[list[float], float]]]
 
@@ -37,41 +36,81 @@ def sampling_refusal(problem: Problem) -> str:
     return f"too many steps: {steps}; problems of {most} at most are sampled" if steps > most else ""
 
 
-def choose_confusion(solutions: Sequence[str], problem: Problem) -> Confusion:
-    """Returns the first of the most frequent wrong solutions; raises NoConfusion."""
+def wants_samples(solutions: Sequence[str], problem: Problem) -> bool:
+    """Whether more solutions are needed: too few wrong ones are usable, and the model has not settled on one answer."""
     limits = POLICY["confusion"]
     answers = [final_answer(solution) for solution in solutions]
-    wrong = Counter(answer for answer in answers if answer is not None and not _is(answer, problem.answer.value))
-    because = Counter(_unusable(solution, answer, problem) for solution, answer in zip(solutions, answers, strict=True))
-    left: dict[float, list[str]] = {}
-    for solution, answer in zip(solutions, answers, strict=True):
-        if answer is not None and not _unusable(solution, answer, problem):
-            left.setdefault(answer, []).append(solution)
-    discarded = [Discarded(because=reason, samples=n) for reason, n in sorted(because.items()) if reason]
-    told = ", ".join(f"{one.samples} {one.because}" for one in discarded)
+    latest = answers[-limits["same_in_a_row"] :]
+    if len(solutions) >= limits["samples"] or (len(latest) == limits["same_in_a_row"] and len(set(latest)) == 1):
+        return False
+    usable = [solution for solution in solutions if not why_unusable(solution, problem)]
+    return len(usable) < limits["wrong"] or bool(_dispute(answers, problem))
+
+
+def choose_confusion(solutions: Sequence[str], problem: Problem) -> Confusion:
+    """Returns the first of the most frequent wrong solutions; raises NoConfusion."""
+    answers = [final_answer(solution) for solution in solutions]
+    unusable = [why_unusable(solution, problem) for solution in solutions]
+    because = Counter(filter(None, unusable))
+    discarded = [Discarded(because=reason, samples=samples) for reason, samples in sorted(because.items())]
     none = Confusion(samples=len(solutions), discarded=discarded)
-    answer, most = max(
-        left.items(), key=lambda group: (_stands_out(group[0], problem), len(group[1])), default=(0.0, [])
-    )
-    if not wrong:
-        raise NoConfusion(f"no sample is wrong: {told}", none)
-    common, agreeing = wrong.most_common(1)[0]
-    if agreeing > len(solutions) - limits["disagreeing_at_least"]:
-        raise InDispute(f"samples agree on a wrong answer: {agreeing} of {len(solutions)} on {common:g}", none)
-    if not most:
-        raise NoConfusion(f"no wrong sample will do: {told}", none)
-    return Confusion(
-        solution=without_marks(most[0]),
-        answer=answer,
-        samples=len(solutions),
-        agreeing=wrong[answer],
-        discarded=discarded,
-    )
+    if dispute := _dispute(answers, problem):
+        raise InDispute(dispute, none)
+    left: dict[float, list[str]] = {}
+    for solution, answer, why in zip(solutions, answers, unusable, strict=True):
+        if answer is not None and not why:
+            left.setdefault(answer, []).append(solution)
+    if not left:
+        told = ", ".join(f"{one.samples} {one.because}" for one in discarded)
+        raise NoConfusion(f"no usable mistake: {told}", none)
+    answer = max(left, key=lambda one: (_may_be_handed_in(one, problem), len(left[one])))
+    none.MergeFrom(Confusion(solution=as_handed_in(left[answer][0]), answer=answer, agreeing=answers.count(answer)))
+    return none
 
 
-def _stands_out(answer: float, problem: Problem) -> bool:
-    """Whether a person could hand the answer in, if that counts."""
-    return POLICY["confusion"]["plausible_first"] and is_plausible(answer, problem.answer.value, problem.answer.unit)
+def choose_mistake(mistakes: Iterable[PlausibleMistake], problem: Problem) -> Confusion | None:
+    """Returns the first usable one, before any answer that nobody would hand in."""
+    usable = [one for one in mistakes if not why_unusable(one.solution, problem)]
+    chosen = max(usable, key=lambda one: _may_be_handed_in(final_answer(one.solution) or 0.0, problem), default=None)
+    if chosen is None:
+        return None
+    solution = as_handed_in(chosen.solution)
+    return Confusion(solution=solution, answer=final_answer(chosen.solution), belief=chosen.belief)
+
+
+def why_unusable(solution: str, problem: Problem) -> str:
+    """Returns what a solution is that no student can be wrong by; empty if it is usable."""
+    answer = final_answer(solution)
+    if answer is None:
+        return "without a final answer"
+    if verdict := _verdict(answer, problem):
+        return verdict
+    handed_in = as_handed_in(solution)
+    if any(slips(handed_in)):
+        return "miscalculated"
+    return "" if any(equations(handed_in)) else "without a calculation"
+
+
+def _verdict(answer: float, problem: Problem) -> str:
+    """Returns what the ledger says of an answer: right, nearly right, or empty for a wrong one."""
+    judged = is_right(answer, problem)
+    # The limit itself counts as near, despite rounding of the difference.
+    is_near = abs(answer - problem.answer.value) <= POLICY["confusion"]["nearest"] + 1e-9
+    return _RIGHT if judged else "nearly right" if judged is None or is_near else ""
+
+
+def _dispute(answers: Sequence[float | None], problem: Problem) -> str:
+    """Says on which wrong answer all samples or nearly all agree; empty if they do not."""
+    wrong = Counter(one for one in answers if one is not None and _verdict(one, problem) != _RIGHT)
+    common, agreeing = wrong.most_common(1)[0] if wrong else (0.0, 0)
+    if agreeing <= max(0, len(answers) - POLICY["confusion"]["disagreeing_at_least"]):
+        return ""
+    return f"samples agree on a wrong answer: {agreeing} of {len(answers)} on {common:g}"
+
+
+def _may_be_handed_in(answer: float, problem: Problem) -> bool:
+    """Whether a person could hand the answer in: a negative price stands back behind a rarer plausible one."""
+    return is_plausible(answer, problem.answer.value, problem.answer.unit)
 
 
 def confusion_of(enrichment: Enrichment) -> Confusion:
@@ -91,60 +130,30 @@ def numbered(confusion: Confusion) -> Iterator[str]:
     return (f"{number}. {line}" for number, line in enumerate(lines(confusion), start=1))
 
 
-def _unusable(solution: str, answer: float | None, problem: Problem) -> str:
-    """Returns the reason to discard a sample; empty if it is usable."""
-    limits = POLICY["confusion"]
-    right = problem.answer.value
-    if answer is None:
-        return "without a final answer"
-    if _is(answer, right):
-        return "right"
-    # The limit itself counts as near, despite rounding of the difference.
-    if abs(answer - right) <= limits["nearest"] + 1e-9:
-        return "nearly right"
-    if false_equations(solution):
-        return "miscalculated"
-    if len(solution) < limits["shortest_characters"]:
-        return "too short"
-    return "too long" if len(solution) > limits["longest_characters"] else ""
-
-
-def _is(answer: float, right: float) -> bool:
-    return math.isclose(answer, right, rel_tol=_SAME)
-
-
-class LocatedError(NamedTuple):
-    """The error of a solution by its numbers, which take precedence over the model's description."""
-
-    category: str
-    # The first wrong line, from 1.
-    line: int
-
-
-def locate_error(confusion: Confusion, problem: Problem) -> LocatedError | None:
-    """Returns None if the numbers do not determine the error."""
+def locate_error(confusion: Confusion, problem: Problem) -> tuple[str, int] | None:
+    """Returns the category and the first wrong line, from 1; None if the numbers do not determine the error."""
     found = [list(equations(line)) for line in lines(confusion)]
     return _went_on(found, problem) or _quantity(found, problem)
 
 
-def _went_on(lines: _Lines, problem: Problem) -> LocatedError | None:
+def _went_on(lines: _Lines, problem: Problem) -> tuple[str, int] | None:
     """The solution reaches the right answer and continues to another one."""
     results = [(number, result) for number, line in enumerate(lines, start=1) for _, result in line]
     for at, (_, result) in enumerate(results[:-1]):
         if is_right(result, problem):
-            return LocatedError("went_on", results[at + 1][0])
+            return "went_on", results[at + 1][0]
     return None
 
 
-def _quantity(lines: _Lines, problem: Problem) -> LocatedError | None:
+def _quantity(lines: _Lines, problem: Problem) -> tuple[str, int] | None:
     """The solution uses a number of the question that the right solution does not need."""
     calculated = [step for step in problem.steps if step.HasField("result")]
     if not all(step.expression for step in calculated):
         return None
     given = {number.value for number in numbers_in_digits(problem.question)}
     needed = {known.value for step in calculated for known in step.inputs}
-    needed |= {number.value for step in calculated for number in numbers_in_digits(step.expression)}
+    needed |= {value for step in calculated for value in operands(step.expression)}
     for number, line in enumerate(lines, start=1):
         if any(given.intersection(put_in) - needed for put_in, _ in line):
-            return LocatedError("quantity", number)
+            return "quantity", number
     return None

@@ -8,9 +8,9 @@ from soliloquy.recipes import claims, codegen, tutors
 from soliloquy.recipes.codegen import has_run, output, program_prompts
 from soliloquy.recipes.codes import word_of
 from soliloquy.recipes.mathdial.answers import Category
-from soliloquy.recipes.mathdial.belief import belief_told, believed
+from soliloquy.recipes.mathdial.belief import belief_told
 from soliloquy.recipes.mathdial.confusion import confusion_of, numbered
-from soliloquy.recipes.mathdial.labels_pb2 import Belief, Confusion, ConversationLabels, StudentLabels
+from soliloquy.recipes.mathdial.labels_pb2 import Belief, Confusion, ConversationLabels, ErrorCategory, StudentLabels
 from soliloquy.recipes.mathdial.moves import TABLES, intent_name, move_name
 from soliloquy.recipes.prompt_checks import ANY
 from soliloquy.recipes.reader import readings
@@ -25,10 +25,11 @@ TEMPLATES = Templates(
     Path(__file__).with_name("prompts"),
     {
         "solving": {"question"},
+        "mistaking": {"question", "solution"},
         "describing": {"question", "solution", "wrong", "categories"},
         "student": {
             *("question", "claims", "name", "pronoun", "profile", "manner"),
-            *("wrong", "because", "conversation", "instruction"),
+            *("wrong", "belief", "conversation", "instruction"),
         },
         **claims.SLOTS,
         "deciding": _DECIDING,
@@ -44,7 +45,7 @@ TEMPLATES = Templates(
         "beliefs": dict.fromkeys(("first", "held", "doubted", "given_up"), str),
         "categories": dict.fromkeys(get_args(Category), str),
         "names": {ANY: list},
-        "profiles": {ANY: {"manner": str}},
+        "profiles": {ANY: {"manner": str, "errors": list}},
         "tutors": tutors.TABLE,
     },
 )
@@ -53,6 +54,11 @@ TEMPLATES = Templates(
 def enriching(problem: Problem, changed: Mapping[str, str]) -> Prompt:
     """Returns the prompt that samples a solution."""
     return TEMPLATES.of(changed).prompt("solving", question=problem.question)
+
+
+def mistaking(problem: Problem, changed: Mapping[str, str]) -> Prompt:
+    """Returns the prompt that asks for plausible mistakes."""
+    return TEMPLATES.of(changed).prompt("mistaking", question=problem.question, solution=problem.solution)
 
 
 def describing(problem: Problem, confusion: Confusion, changed: Mapping[str, str]) -> Prompt:
@@ -82,7 +88,7 @@ def student(conversation: Conversation, before: Sequence[Turn], belief: Belief) 
         profile=conversation.persona,
         manner=persona_in(profiles(conversation.run.prompts), conversation),
         wrong=_wrong(conversation),
-        because=_because(conversation),
+        belief=confusion_of(conversation.problem.enrichment).belief,
         conversation=transcript(before),
         stance=stance,
         instruction=texts.table("beliefs")[stance],
@@ -118,6 +124,8 @@ def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
     problem, changed = conversation.problem, conversation.run.prompts
     confusion = confusion_of(problem.enrichment)
     given = [(0, enriching(problem, changed))]
+    if confusion.requested or confusion.mutated:
+        given.append((0, mistaking(problem, changed)))
     if confusion.solution:
         given.append((0, describing(problem, confusion, changed)))
     for turn, prompts in tutor_prompts(conversation):
@@ -134,6 +142,13 @@ def given_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
 def profiles(changed: Mapping[str, str]) -> Mapping[str, str]:
     """Returns the descriptions of the student profiles by name."""
     return {name: profile["manner"] for name, profile in TEMPLATES.of(changed).table("profiles").items()}
+
+
+def fitting_profiles(conversation: Conversation) -> Sequence[str]:
+    """Returns the profiles that make the student's mistake likely; all if none does."""
+    rows = _texts(conversation).table("profiles")
+    category = word_of(ErrorCategory, confusion_of(conversation.problem.enrichment).category)
+    return sorted(name for name, row in rows.items() if category in row["errors"]) or sorted(rows)
 
 
 def outset(conversation: Conversation) -> str:
@@ -203,8 +218,3 @@ def grounded(conversation: Conversation, turns: Sequence[Turn]) -> dict[str, str
 
 def _wrong(conversation: Conversation) -> str:
     return "\n".join(numbered(confusion_of(conversation.problem.enrichment)))
-
-
-def _because(conversation: Conversation) -> str:
-    found = believed(conversation.problem)
-    return found.held.because if found else confusion_of(conversation.problem.enrichment).description

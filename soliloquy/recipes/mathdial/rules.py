@@ -62,7 +62,7 @@ def _reasons_wanted(conversation: Conversation) -> int:
 def _checked_turn(turn: Turn, conversation: Conversation) -> CheckedTurn:
     student = turn.student
     meant = {Belief.BELIEF_HELD: True, Belief.BELIEF_GIVEN_UP: False}.get(_labels(turn).belief)
-    settled = settled_answer(conversation, turn) if meant is not None or conversation.person else None
+    settled = settled_answer(conversation, turn)
     right = settled.right if settled is not None else None
     return CheckedTurn(
         meant_wrong=meant,

@@ -55,7 +55,7 @@ def begin(event: ConversationStarted | TutorReplied) -> Outcome:
         why = enrichment.plain_because or "nobody sampled solutions of its problem"
         return finish(conversation, Ending.ENDING_UNFIT, why)
     choice = draw(conversation.run.seed, conversation.id, "student")
-    persona = choice.choice(sorted(prompting.profiles(conversation.run.prompts)))
+    persona = choice.choice(prompting.fitting_profiles(conversation))
     names = prompting.TEMPLATES.of(conversation.run.prompts).table("names").items()
     pronoun, name = choice.choice([(pronoun, name) for pronoun, called in names for name in called])
     labels = ConversationLabels(pronoun=pronoun, student_name=name)

@@ -3,17 +3,16 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
-from soliloquy.recipes.learner.knowledge import is_miscalculation
-from soliloquy.recipes.mathdial.claims import false_equations, is_right
+from soliloquy.recipes.mathdial.answers import PlausibleMistake
+from soliloquy.recipes.mathdial.claims import is_right
 from soliloquy.recipes.plausibility import is_plausible
 from soliloquy.recipes.quantity_names import result_name
 from soliloquy.runtime.seeds import draw
 from soliloquy.texts.phrases import says
 from soliloquy.truth.expressions import UNWORKABLE, parse_expression
-from soliloquy.truth.number_format import format_number, tidy
-from soliloquy.v1.conversation_pb2 import Problem, Slip, Step
+from soliloquy.truth.number_format import format_number, format_value, tidy
+from soliloquy.v1.conversation_pb2 import ErrorStrategy, Problem, Slip, Step
 
 _NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
 _NUMBERS = re.compile(r"[-+*/×÷().\d\s]+")
@@ -38,8 +37,6 @@ class WorkedLine:
 class Mistake:
     step: Step
     slip: Slip
-    # Whether the calculation itself is correct.
-    sound: bool
 
     @property
     def numbers(self) -> str:
@@ -65,22 +62,15 @@ def work_through(problem: Problem, mistake: Mistake | None = None) -> list[Worke
 
 
 def mistakes(problem: Problem) -> Sequence[Mistake]:
-    """Returns the mistakes that can be written as a calculation, typical ones first."""
-    return _mistakes(problem.SerializeToString(deterministic=True))
-
-
-@lru_cache(256)
-def _mistakes(serialised: bytes) -> Sequence[Mistake]:
-    problem = Problem.FromString(serialised)
+    """Returns the mistakes of thought that can be written as a calculation, typical ones first."""
     found = []
     for step in problem.steps:
         for slip in step.slips:
             numbers = _put_in(slip)
-            # "-18" is no calculation.
-            if step.expression and any(sign in numbers.lstrip("-") for sign in "+-*/"):
-                sound = not is_miscalculation(slip, step)
-                if not sound or not false_equations(f"<<{numbers}={format_number(slip.value)}>>"):
-                    found.append(Mistake(step=step, slip=slip, sound=sound))
+            # A miscalculation or a misread number is no confusion, and "-18" is no calculation.
+            is_thought = slip.strategy != ErrorStrategy.ERROR_STRATEGY_ARITHMETIC
+            if is_thought and step.expression and any(sign in numbers.lstrip("-") for sign in "+-*/"):
+                found.append(Mistake(step=step, slip=slip))
     # The same order for every sample of a problem, so that pupils share their mistakes.
     draw(problem.id, "mistakes").shuffle(found)
     return sorted(found, key=lambda one: (not handed_in(problem, one), says(one.slip.working, one.step.formula)))
@@ -95,6 +85,17 @@ def handed_in(problem: Problem, mistake: Mistake) -> list[WorkedLine]:
     last, right = lines[-1].value, problem.answer
     passes = any(is_right(line.value, problem) for line in lines)
     return lines if is_plausible(last, right.value, right.unit) and not passes else []
+
+
+def known_mistakes(problem: Problem) -> list[PlausibleMistake]:
+    """Returns wrong solutions that pupils hand in who make a mistake that the problem knows, typical ones first."""
+    found = [(one.slip.because, handed_in(problem, one)) for one in mistakes(problem) if one.slip.because]
+    return [PlausibleMistake(Belief=belief, Solution=written_out(lines)) for belief, lines in found if lines]
+
+
+def written_out(lines: Sequence[WorkedLine]) -> str:
+    said = [f"The {line.name}: {line.numbers} = {format_value(line.value, line.step.result.unit)}." for line in lines]
+    return "\n".join([*said, f"#### {format_number(lines[-1].value)}"])
 
 
 def is_among(value: float, results: Sequence[float]) -> bool:

@@ -13,10 +13,10 @@ from soliloquy.v1.conversation_pb2 import Problem, Step
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WrongSolution:
     equations: Sequence[str]
-    # The first wrong line, its step, and the reason for it.
+    # The first wrong line, its step, and the idea behind it.
     equation: str
     step: Step
-    because: str
+    belief: str
     answer: str
 
 
@@ -32,6 +32,6 @@ def wrong_solution(problem: Problem) -> WrongSolution:
         equations=[equation for _, equation in calculated],
         equation=next(wrong, calculated[-1][1]),
         step=found.step if found else problem.steps[-1],
-        because=found.held.because if found else "",
+        belief=confusion.belief,
         answer=with_unit(format_number(confusion.answer), problem.answer.unit),
     )

@@ -24,7 +24,7 @@ def reply(scene: Scene, rng: Random) -> str:
         "name": result_name(found.step, problem),
         "equation": found.equation,
         "answer": found.answer,
-        "because": found.because,
+        "belief": found.belief,
         "given": listed(givens(problem)[:3]),
         "right": format_value(problem.answer.value, problem.answer.unit),
         "lines": " ".join(f"{equation}." for equation in found.equations),

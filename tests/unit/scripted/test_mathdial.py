@@ -14,13 +14,14 @@ from soliloquy.recipes.mathdial.claims import claimed_value, gives_right
 from soliloquy.recipes.mathdial.confusion import confusion_of
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, ConversationLabels, ErrorCategory, StudentLabels
 from soliloquy.recipes.mathdial.moves import intent_name, move_name
+from soliloquy.recipes.mathdial.prompting import TEMPLATES
 from soliloquy.recipes.mathdial.rules import checked
 from soliloquy.recipes.mathdial.worked_solutions import mistakes
 from soliloquy.recipes.recipe import find
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem, Quantity, Resolution, Slip, Step
 from tests.unit.scripted.dialling import dialled
 
-COUNT, PROBLEMS, SEED = 24, 12, 11
+COUNT, PROBLEMS, SEED = 24, 12, 12
 RECIPE = find("mathdial")
 ASKED = "What did you do with the 12 boxes first?"
 
@@ -71,6 +72,19 @@ def test_a_student_holds_its_belief_until_it_has_reasons_enough() -> None:
             assert labels.belief == belief_told([], labels.reasons, wanted)
             given_up = labels.belief == Belief.BELIEF_GIVEN_UP
             assert gives_right(turn, one.problem) is given_up
+
+
+def test_nobody_doubts_before_the_tutor_has_said_anything_against_it() -> None:
+    held = [StudentLabels.FromString(turn.student.labels) for one in conversations() for turn in one.turns[1:]]
+    assert all(labels.reasons for labels in held if labels.belief != Belief.BELIEF_HELD)
+    assert any(labels.belief == Belief.BELIEF_DOUBTED for labels in held)
+
+
+def test_the_persona_of_a_student_fits_its_mistake() -> None:
+    profiles = TEMPLATES.of({}).table("profiles")
+    for one in conversations():
+        category = ErrorCategory.Name(confusion_of(one.problem.enrichment).category)
+        assert category.removeprefix("ERROR_CATEGORY_").lower() in profiles[one.persona]["errors"]
 
 
 def test_the_same_reason_twice_counts_once() -> None:

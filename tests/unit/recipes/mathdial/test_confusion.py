@@ -1,35 +1,34 @@
-"""Which of the sampled solutions a student is to believe in, and when there is none."""
+"""Which wrong solution a student is to believe in, and when there is none."""
 
 import json
 
 import pytest
 
-from soliloquy.recipes.mathdial.answers import ConfusionDescription, MoveChoice
-from soliloquy.recipes.mathdial.claims import comes_to_answer, false_equations, final_answer, holds_answer, slips
+from soliloquy.recipes.mathdial.answers import MoveChoice, PlausibleMistakes
+from soliloquy.recipes.mathdial.claims import comes_to_answer, final_answer, holds_answer, slips
 from soliloquy.recipes.mathdial.confusion import (
-    LocatedError,
     NoConfusion,
     choose_confusion,
+    choose_mistake,
     locate_error,
     sampling_refusal,
+    wants_samples,
 )
 from soliloquy.recipes.mathdial.labels_pb2 import Confusion
 from soliloquy.runtime.answers import Unreadable
 from soliloquy.v1.conversation_pb2 import Problem, Quantity, Step
-from soliloquy_papers.mathwell.answers import WrittenProblem
 from tests.cases import each_case
 
 RIGHT = 28.0
-LONG = "The bags hold the same number, so I put the numbers of the problem together as it tells me to. " * 3
 
 
 def problem(steps: int = 2) -> Problem:
-    listed = [Step(number=number, expression="a * b") for number in range(1, steps + 1)]
+    listed = [Step(number=number, expression="a * b", result=Quantity(value=RIGHT)) for number in range(1, steps + 1)]
     return Problem(question="How many?", steps=listed, answer=Quantity(value=RIGHT), tolerance=0.01)
 
 
-def solution(answer: float, *, equation: str = "14*12=168", text: str = LONG) -> str:
-    return f"{text}\n14 * 12 = <<{equation}>>168.\n#### {answer:g}"
+def solution(answer: float, *, calculation: str = "14 * 12 = 168") -> str:
+    return f"The bags hold {calculation}.\n#### {answer:g}"
 
 
 def samples(*answers: float) -> list[str]:
@@ -40,39 +39,72 @@ def samples(*answers: float) -> list[str]:
 def test_the_most_frequent_wrong_answer_is_the_confusion() -> None:
     confusion = choose_confusion(samples(162, 280, 280, 280, 162), problem())
     assert (confusion.answer, confusion.agreeing, confusion.samples) == (280, 3, 50)
-    assert "<<" not in confusion.solution
-    assert "####" not in confusion.solution
+    assert confusion.solution == "The bags hold 14 * 12 = 168."
     assert [(one.because, one.samples) for one in confusion.discarded] == [("right", 45)]
 
 
 @pytest.mark.parametrize(
     ("spoiled", "because"),
     [
-        (LONG + "\n14 * 12 = 168.", "without a final answer"),
-        (solution(280, equation="14*12=186"), "miscalculated"),
+        ("14 * 12 = 168.", "without a final answer"),
+        (solution(280, calculation="14 * 12 = 186"), "miscalculated"),
         (solution(28.1), "nearly right"),
-        (solution(280, text="Short."), "too short"),
-        (solution(280, text=LONG * 2), "too long"),
+        (solution(280, calculation="many"), "without a calculation"),
     ],
 )
 def test_a_sample_that_is_no_confusion_is_passed_over_and_counted(spoiled: str, because: str) -> None:
     confusion = choose_confusion([spoiled] * 20 + samples(162)[:30], problem())
     assert confusion.answer == 162
     assert {one.because: one.samples for one in confusion.discarded} == {because: 20, "right": 29}
-    with pytest.raises(NoConfusion, match=f"no (wrong sample will do|sample is wrong): .*20 {because}"):
+    with pytest.raises(NoConfusion, match=f"no usable mistake: .*20 {because}"):
         choose_confusion([spoiled] * 20 + samples()[:30], problem())
 
 
-@pytest.mark.parametrize(("characters", "kept"), [(299, False), (300, True), (500, True), (501, False)])
-def test_a_solution_has_300_to_500_characters(characters: int, kept: bool) -> None:
-    shortest = len(solution(280, text=""))
-    solutions = [solution(280, text="x" * (characters - shortest)), *samples()[:49]]
-    assert len(solutions[0]) == characters
-    if kept:
-        assert choose_confusion(solutions, problem()).answer == 280
-    else:
-        with pytest.raises(NoConfusion, match=r"1 too (short|long)"):
-            choose_confusion(solutions, problem())
+def test_a_wrong_solution_may_be_as_short_or_long_as_it_likes() -> None:
+    for text in ("4 * 7 = 28", "I read the text once more and think about it. " * 40 + "4 * 7 = 28"):
+        assert choose_confusion([f"{text}\n#### 162", solution(RIGHT), solution(RIGHT)], problem()).answer == 162
+
+
+def test_the_marks_of_equations_that_models_have_learned_are_no_part_of_what_is_handed_in() -> None:
+    marked = "It is 4 * 7 = <<4*7=28>>28.\n\nSo 28 / 2 = <<28/2=14>>14.\n#### 14"
+    confusion = choose_confusion([marked, solution(RIGHT), solution(RIGHT)], problem())
+    assert confusion.solution == "It is 4 * 7 = 28.\nSo 28 / 2 = 14."
+
+
+@pytest.mark.parametrize(
+    ("answers", "wants"),
+    [
+        ((), True),
+        ((RIGHT,) * 5, True),
+        ((RIGHT,) * 10, False),
+        ((162, *(RIGHT,) * 10), False),
+        ((RIGHT, 162, 162, 280, RIGHT), False),
+        ((RIGHT, 162, 162, 28.1, RIGHT), True),
+        # The problem may be at fault: more of them tell.
+        ((162, 162, 162, 162, RIGHT), True),
+        ((162,) * 10, False),
+        ((RIGHT, 162) * 2, True),
+        ((RIGHT, 28.1) * 25, False),
+    ],
+)
+def test_sampling_ends_with_enough_wrong_ones_or_with_a_model_that_has_settled_or_after_fifty(
+    answers: tuple[float, ...], wants: bool
+) -> None:
+    assert wants_samples([solution(answer) for answer in answers], problem()) is wants
+
+
+def mistakes(*solutions: str) -> PlausibleMistakes:
+    pupils = [{"Belief": f"I thought of {number}.", "Solution": one} for number, one in enumerate(solutions)]
+    return PlausibleMistakes.read(json.dumps({"Pupils": pupils}))[0]
+
+
+def test_a_requested_mistake_is_the_first_that_is_wrong_and_that_a_person_would_hand_in() -> None:
+    asked = mistakes(solution(RIGHT), solution(-10), solution(162), solution(280))
+    confusion = choose_mistake(asked.mistakes, problem())
+    assert confusion is not None
+    assert (confusion.answer, confusion.belief) == (162, "I thought of 2.")
+    assert confusion.solution == "The bags hold 14 * 12 = 168."
+    assert choose_mistake(mistakes(solution(RIGHT)).mistakes, problem()) is None
 
 
 @pytest.mark.parametrize(("answer", "kept"), [(27.9, False), (28.1, False), (28.11, True), (27.8, True)])
@@ -103,18 +135,6 @@ def test_a_problem_without_a_number_for_its_answer_is_refused() -> None:
 @each_case
 def test_the_final_answer_is_the_first_number_behind_the_mark(text: str, answer: float | None) -> None:
     assert final_answer(text) == answer
-
-
-@each_case
-def test_an_equation_that_is_so_is_no_miscalculation(equation: str) -> None:
-    assert false_equations(f"It is <<{equation}>>.") == []
-
-
-@pytest.mark.parametrize(
-    "equation", ["3*4=13", "14*52=729", "7.28*52=379.5", "10/4=3", "5/0=0", "import os=1", "x*2=4"]
-)
-def test_an_equation_that_is_not_so_or_is_none_is_a_miscalculation(equation: str) -> None:
-    assert false_equations(f"It is <<{equation}>>.") == [equation]
 
 
 def test_a_slip_is_found_in_what_a_student_writes() -> None:
@@ -153,14 +173,21 @@ def bakers_problem() -> Problem:
 @pytest.mark.parametrize(
     ("solution", "what"),
     [
-        ("6 * 8 = 48 rolls.\n48 - 30 = 18 are left.\n18 / 2 = 9 an hour.", LocatedError("went_on", 3)),
-        ("6 * 8 = 48 rolls.\n48 * 2 = 96 in all.\n96 - 30 = 66 are left.", LocatedError("quantity", 2)),
+        ("6 * 8 = 48 rolls.\n48 - 30 = 18 are left.\n18 / 2 = 9 an hour.", ("went_on", 3)),
+        ("6 * 8 = 48 rolls.\n48 * 2 = 96 in all.\n96 - 30 = 66 are left.", ("quantity", 2)),
         ("6 * 8 = 48 rolls.\n48 + 30 = 78 are left.", None),
         ("There are 2 hours.\nSo 30 are left.", None),
     ],
 )
-def test_going_on_and_a_quantity_too_many_are_seen_from_the_numbers(solution: str, what: LocatedError | None) -> None:
+def test_going_on_and_a_quantity_too_many_are_seen_from_the_numbers(
+    solution: str, what: tuple[str, int] | None
+) -> None:
     assert locate_error(Confusion(solution=solution), bakers_problem()) == what
+
+
+def test_the_two_numbers_of_a_quotient_are_both_needed() -> None:
+    shared = Problem(question="24 m of rope for 6?", steps=[Step(expression="24 / 6", result=Quantity(value=4))])
+    assert locate_error(Confusion(solution="24 - 6 = 18 m."), shared) is None
 
 
 def test_where_nobody_knows_what_the_right_solution_calculates_no_quantity_is_one_too_many() -> None:
@@ -184,11 +211,3 @@ def test_a_move_is_read_however_it_is_spelled() -> None:
 def test_a_move_that_is_none_is_asked_for_again_with_the_reason(fields: dict[str, str], reason: str) -> None:
     with pytest.raises(Unreadable, match=reason):
         MoveChoice.read(choice(**fields))
-
-
-def test_renamed_answers_keep_the_titles_of_their_schemas() -> None:
-    """The schema is part of what a model is asked."""
-    titles = [
-        json.loads(answer.json_schema())["title"] for answer in (MoveChoice, ConfusionDescription, WrittenProblem)
-    ]
-    assert titles == ["Choice", "Described", "Written"]

@@ -1,92 +1,132 @@
 """Checks what the planner makes of its answers: a confusion, or the reason why there is none."""
 
 import json
+from collections.abc import Sequence
+
+import pytest
 
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.recipes.mathdial.belief import believed
-from soliloquy.recipes.mathdial.confusion import confusion_of
-from soliloquy.recipes.mathdial.labels_pb2 import ErrorCategory
+from soliloquy.recipes.mathdial.confusion import confusion_of, labelled
+from soliloquy.recipes.mathdial.labels_pb2 import Belief, ErrorCategory
 from soliloquy.recipes.mathdial.planner import enrich
+from soliloquy.recipes.mathdial.prompting import student
+from soliloquy.recipes.mathdial.worked_solutions import mistakes
 from soliloquy.runtime.ask import Ask
-from soliloquy.v1.conversation_pb2 import Enrichment, Problem, Quantity, Step
+from soliloquy.v1.conversation_pb2 import Conversation, Enrichment, Problem, Quantity, Step, Turn
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
-LONG = "The bags hold the same number, so I put the numbers of the problem together as it tells me to. " * 3
-WRONG = f"{LONG}\n14 * 2 = <<14*2=28>>28.\n28 * 3 = <<28*3=84>>84.\n#### 84"
-DESCRIBED = {"First Wrong Line": 1, "Error Category": "fact", "Confusion": "Multiplies once more."}
+WRONG = "14 * 2 = 28.\n28 * 3 = 84.\n#### 84"
+BELIEF = "I thought that all three bags count."
+DESCRIBED = {
+    "Confusion": "Multiplies once more.",
+    "First Wrong Line": 1,
+    "Error Category": "fact",
+    "Belief": "I thought one goes on to the end.",
+}
 
 
 class Answering:
-    """Every sample is the same but for the last two, which are right."""
+    """Two in five samples are wrong, or all are the same; the mistakes asked for are `pupils`."""
 
-    def __init__(self, described: str, always: str = "") -> None:
+    def __init__(self, described: str, *, always: str = "", pupils: Sequence[str] = ()) -> None:
         self._described = described
         self._always = always
-        self._sampled = 0
+        self._pupils = json.dumps({"Pupils": [{"Belief": BELIEF, "Solution": one} for one in pupils]})
+        self.asked: list[GenerateRequest] = []
 
     async def generate(self, request: GenerateRequest) -> Completion:
-        if request.prompt != "mathdial/solving":
+        self.asked.append(request)
+        if request.prompt == "mathdial/describing":
             return Completion(text=self._described, model="fake")
-        self._sampled += 1
-        text = WRONG if self._sampled <= 48 else "#### 28"
-        return Completion(text=self._always or text, model="fake")
+        if request.prompt == "mathdial/mistaking":
+            return Completion(text=self._pupils, model="fake")
+        answer = Completion()
+        for number in range(1 + len(request.more_seeds)):
+            one = Completion(text=self._always or (WRONG if number < 2 else "#### 28"), model="fake")
+            answer.more.append(one) if number else answer.CopyFrom(one)
+        return answer
+
+    @property
+    def prompts(self) -> list[str]:
+        return [request.prompt.partition("/")[2] for request in self.asked]
 
 
-async def enriched(described: str, *, answer: float = 28) -> Enrichment:
+def doubled(answer: float = 28) -> Problem:
     step = Step(number=1, expression="b * p", result=Quantity(value=answer))
     step.inputs.add(symbol="b", value=14)
     step.inputs.add(symbol="p", value=2)
-    problem = Problem(question="How many?", steps=[step], answer=Quantity(value=answer), tolerance=0.01)
-    return await enrich(problem, {}, Ask(model=Answering(described), role="planner", origin=("test",)))
+    return Problem(question="How many?", steps=[step], answer=Quantity(value=answer), tolerance=0.01)
+
+
+async def enriched(model: Answering, problem: Problem) -> Enrichment:
+    return await enrich(problem, {}, Ask(model=model, role="planner", origin=("test",)))
 
 
 async def test_where_the_numbers_say_what_is_wrong_the_model_is_not_believed() -> None:
-    made = await enriched(json.dumps(DESCRIBED))
-    confusion = confusion_of(made)
-    assert (confusion.answer, confusion.samples, confusion.agreeing) == (84, 50, 48)
-    assert (confusion.category, confusion.first_wrong_step) == (ErrorCategory.ERROR_CATEGORY_WENT_ON, 3)
-    assert confusion.description == "Multiplies once more."
+    confusion = confusion_of(await enriched(Answering(json.dumps(DESCRIBED)), doubled()))
+    assert (confusion.answer, confusion.samples, confusion.agreeing) == (84, 10, 4)
+    assert (confusion.category, confusion.first_wrong_step) == (ErrorCategory.ERROR_CATEGORY_WENT_ON, 2)
 
 
-async def test_where_they_do_not_the_model_says_it() -> None:
-    confusion = confusion_of(await enriched(json.dumps(DESCRIBED), answer=29))
+async def test_what_a_teacher_says_of_a_mistake_and_what_the_student_thinks_are_two_texts() -> None:
+    confusion = confusion_of(await enriched(Answering(json.dumps(DESCRIBED)), doubled(answer=29)))
     assert (confusion.category, confusion.first_wrong_step) == (ErrorCategory.ERROR_CATEGORY_FACT, 1)
+    assert (confusion.description, confusion.belief) == (DESCRIBED["Confusion"], DESCRIBED["Belief"])
+    problem = doubled(answer=29)
+    problem.enrichment.labels = labelled(confusion)
+    told = (
+        student(Conversation(problem=problem, persona="ideas"), [Turn(number=1)], Belief.BELIEF_HELD).messages[0].text
+    )
+    assert confusion.belief in told
+    assert confusion.description not in told
 
 
 async def test_a_confusion_that_nobody_can_describe_is_none_and_what_was_sampled_is_kept() -> None:
-    made = await enriched("I cannot say.")
+    made = await enriched(Answering("I cannot say."), doubled())
     assert made.plain_because.startswith("not described: mathdial/describing: unusable after")
-    assert (confusion_of(made).solution, confusion_of(made).samples) == ("", 50)
-    assert len(made.calls) == 51
+    assert (confusion_of(made).solution, confusion_of(made).samples) == ("", 10)
+    assert len(made.calls) == 11
 
 
-async def test_where_no_sample_is_wrong_a_known_mistake_of_the_problem_is_the_confusion() -> None:
+async def test_a_model_that_does_not_err_is_asked_for_plausible_mistakes_after_ten_samples() -> None:
+    model = Answering(json.dumps(DESCRIBED), always="14 * 2 = 28\n#### 28", pupils=["14 * 2 = 28\n#### 28", WRONG])
+    confusion = confusion_of(await enriched(model, doubled(answer=28)))
+    assert model.prompts == ["solving", "solving", "mistaking", "describing"]
+    # Five samples a request, each request with its own draw from a mixture.
+    assert [(request.role, len(request.more_seeds)) for request in model.asked[:2]] == [("sampler", 4)] * 2
+    assert len({request.draw_key for request in model.asked}) == 3
+    assert (confusion.requested, confusion.samples, confusion.answer, confusion.belief) == (True, 10, 84, BELIEF)
+
+
+async def test_mistakes_of_which_none_is_wrong_are_asked_for_again_with_the_reason() -> None:
+    model = Answering("", always="#### 28", pupils=["14 * 2 = 28\n#### 28", "84"])
+    await enriched(model, doubled())
+    assert model.prompts.count("mistaking") == 3
+    again = model.asked[-1].messages[-1].text
+    assert "no solution is of use: solution 1 is right; solution 2 is without a final answer" in again
+
+
+async def test_where_the_model_gives_no_mistake_one_that_the_problem_knows_is_the_confusion() -> None:
     problem = next(one for one in map(load_bank("arithmetic").draw, range(20)) if len(one.steps) == 2)
-    right = f"#### {problem.answer.value:g}"
-    made = await enrich(problem, {}, Ask(model=Answering("", always=right), role="planner", origin=("test",)))
+    made = await enriched(Answering("", always=f"#### {problem.answer.value:g}"), problem)
     confusion, found = confusion_of(made), believed(_with(problem, made))
     assert confusion.mutated
-    assert (confusion.samples, confusion.discarded[0].samples) == (50, 50)
+    assert (confusion.samples, confusion.discarded[0].samples) == (10, 10)
     assert found is not None
     # The wrong program of the step, its value and its reason are those of a mistake that the problem knows.
-    assert (found.held.working, found.held.value) in [(slip.working, slip.value) for slip in found.step.slips]
-    assert confusion.description == found.held.because != ""
-    wrong = confusion.solution.splitlines()[confusion.first_wrong_step - 1]
-    assert f"{found.held.value:g}" in wrong
+    known = [(slip.working, slip.value, slip.because) for slip in found.step.slips]
+    assert (found.held.working, found.held.value, confusion.belief) in known
+    assert f"{found.held.value:g}" in confusion.solution
+    # Nobody described it: what the student thinks says enough.
+    assert confusion.description == confusion.belief
 
 
-async def test_the_sampler_solves_and_the_planner_describes_and_a_mixture_shares_the_samples() -> None:
-    class Recording(Answering):
-        async def generate(self, request: GenerateRequest) -> Completion:
-            asked.append((request.role, request.draw_key))
-            return await super().generate(request)
-
-    asked: list[tuple[str, str]] = []
-    problem = load_bank("arithmetic").draw(1)
-    await enrich(problem, {}, Ask(model=Recording(json.dumps(DESCRIBED)), role="planner", origin=("test",)))
-    samplers = [key for role, key in asked if role == "sampler"]
-    assert len(set(samplers)) == 5
-    assert [role for role, _ in asked if role != "sampler"] == ["planner"]
+@pytest.mark.parametrize("bank", ["arithmetic", "fractions", "algebra", "statistics"])
+def test_no_known_mistake_is_a_misread_number_or_a_miscalculation(bank: str) -> None:
+    known = [one.slip for number in range(60) for one in mistakes(load_bank(bank).problem(1, number))]
+    assert known
+    assert not [slip.because for slip in known if slip.because.startswith(("I read", "I copied"))]
 
 
 def _with(problem: Problem, made: Enrichment) -> Problem:
