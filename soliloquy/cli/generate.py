@@ -193,6 +193,6 @@ def _refuse_with_kafka(context: click.Context, kafka: KafkaSettings | None) -> N
         return
     if context.params["batch"]:
         raise click.UsageError("--batch cannot be used with --kafka: only a run of this machine asks in batches")
-    for name in ("workers", "latency", "model_cache", "traces", "wait"):
+    for name in ("workers", "latency", "record", "traces", "wait"):
         if is_given(context, name):
             raise click.UsageError(f"--{name.replace('_', '-')} cannot be used with --kafka: set it on the services")

@@ -97,7 +97,7 @@ def _spending(plan: Plan, folder: RunFolder) -> Iterator[Spending]:
         # Those of an earlier process of the run, which was killed.
         spending.give_up()
         spending.limit(plan.budget)
-        uvloop.run(require_endpoints(plan.models, plan.model_cache, folder.findings, spending))
+        uvloop.run(require_endpoints(plan.models, plan.record, folder.findings, spending))
         yield spending
 
 

@@ -8,6 +8,7 @@ from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.runtime.model.faults import RetryableFault, TimedOut, UnknownModel
 from soliloquy.runtime.model.opening import client_for
+from soliloquy.runtime.model.recording import FILE
 from soliloquy.runtime.model.settings import Endpoint, Models, described
 from soliloquy.runtime.model.spending import BudgetUsed, Spending, billed
 from soliloquy.v1.model_pb2 import GenerateRequest, Message, Sampling
@@ -30,14 +31,14 @@ async def check_endpoints(models: Models) -> list[str]:
 
 
 async def require_endpoints(
-    models: Models, cache: Path | None, findings: Path | None = None, spending: Spending | None = None
+    models: Models, record: Path | None, findings: Path | None = None, spending: Spending | None = None
 ) -> None:
     """Raises Failure if an endpoint refuses every call until a person fixes something; other faults may pass.
 
-    A fallback has to answer: nothing else tells that it is away before it is needed. With a cache only model services
-    are asked, which have to say what weights they serve: the answers of other endpoints may all be there.
+    A fallback has to answer: nothing else tells that it is away before it is needed. Where answers are
+    recorded, only model services are asked, which have to say what weights they serve: other answers may all be there.
     """
-    engines = ("ray",) if cache else _REMOTE
+    engines = ("ray",) if record and (record / FILE).exists() else _REMOTE
     for name, fault in (await _faults(models, findings, spending, engines)).items():
         if isinstance(fault, Failure):
             raise Failure(str(fault))
