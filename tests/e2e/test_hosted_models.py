@@ -62,10 +62,14 @@ def test_a_recorded_run_is_replayed_without_its_endpoint_to_the_same_bytes(tmp_p
     grown(tmp_path / "again", base_url=url, record=recorded, **hosted)
     with fake("--replay", recorded) as other:
         grown(tmp_path / "replayed", base_url=other, **hosted)
+        ended = run(command(tmp_path / "other", base_url=other, seed=8, **hosted))
+    assert ended.returncode == 1
+    assert "the recording has no answer to this request of soliloquy/" in ended.stderr.splitlines()[-1]
     first = dataset(tmp_path / "first")
     assert first == dataset(tmp_path / "again") == dataset(tmp_path / "replayed")
 
 
+@pytest.mark.thorough
 def test_a_killed_run_goes_on_recording_whole_lines_and_no_key(tmp_path: Path) -> None:
     recorded, key = tmp_path / "recorded", tmp_path / "key"
     key.write_text(KEY)
@@ -82,16 +86,6 @@ def test_a_killed_run_goes_on_recording_whole_lines_and_no_key(tmp_path: Path) -
     assert len(keys) == len({*keys})
     calls = [call for row in records(tmp_path / "out") for turn in row["turns"] for call in turn["calls"]]
     assert len(keys) >= len(calls)
-
-
-def test_a_request_that_was_not_recorded_is_named_in_one_line(tmp_path: Path) -> None:
-    recorded, hosted = str(tmp_path / "recorded"), {"model": "openai", "conversations": 1}
-    with fake() as url:
-        grown(tmp_path / "first", base_url=url, record=recorded, **hosted)
-    with fake("--replay", recorded) as other:
-        ended = run(command(tmp_path / "other", base_url=other, seed=8, **hosted))
-    assert ended.returncode
-    assert "the recording has no answer to this request of soliloquy/" in ended.stderr.splitlines()[-1]
 
 
 MIXTURE = """

@@ -201,7 +201,11 @@ class FakeServer:
             request = GenerateRequest(prompt=prompt, messages=messages, seed=seed, record=record)
             schema = asked_schema(params) if self._settings.dialect and self._dialect.dialect.enforces else None
             model = self._model if schema else self._noisy or self._model
-            completion = await model.generate(request)
+            try:
+                completion = await model.generate(request)
+            except ModelRefused as refused:
+                # No other call would fare better where a model needs no record: the run is not the recorded one.
+                raise _refusal(refused) if self._needs_record else RefusedRequest(404, str(refused)) from refused
             if self._noisy:
                 completion = self.manners.dress(completion, draw("manners", request.seed, prompt))
             if completion.finish == Finish.FINISH_FILTER:
