@@ -107,6 +107,8 @@ def show_conversation(conversation: Conversation, console: Console, reasons: Seq
     console.print(Text(f"\n{ending(conversation.ending)} after {len(view['turns'])} turns", style="dim"))
     for reason in visible(reasons):
         console.print(Text(f"rejected: {reason}", style="red"))
+    for mark in visible(found.check(conversation).marks) if (found := installed(recipe)) else ():
+        console.print(Text(f"marked: {mark}", style="yellow"))
 
 
 def _taken_back(rewind: Rewind) -> RenderableType:

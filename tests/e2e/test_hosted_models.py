@@ -55,7 +55,8 @@ def test_a_storm_changes_no_byte(tmp_path: Path) -> None:
 
 
 def test_a_recorded_run_is_replayed_without_its_endpoint_to_the_same_bytes(tmp_path: Path) -> None:
-    recorded, hosted = str(tmp_path / "recorded"), {"model": "openai", "conversations": 2, "workers": 2}
+    recorded = str(tmp_path / "recorded")
+    hosted: dict[str, Any] = {"model": "openai", "conversations": 2, "workers": 2}
     with fake("--noise", "real") as url:
         grown(tmp_path / "first", base_url=url, record=recorded, **hosted)
     # Nobody listens there any more.
