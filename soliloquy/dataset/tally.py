@@ -29,7 +29,7 @@ from soliloquy.v1.conversation_pb2 import Evaluation
 _COUNTS = (
     *("accepted", "rejected", "enrichment", "discarded", "unfit", "turns", "python_turns"),
     *("executions", "parse", "verdicts", "verification", "measures"),
-    *("sent_back", "mended", "rewinds", "mending", "opinions"),
+    *("sent_back", "mended", "rewinds", "mending", "opinions", "answers", "asked_again"),
 )
 # Counts that need the recipe's rules and labels.
 COUNTED_BY_RECIPES = ("discarded", "measures", "opinions", "verdicts")
@@ -65,6 +65,9 @@ class Tally:
     mended: Counter[str] = field(default_factory=Counter)
     rewinds: Counter[str] = field(default_factory=Counter)
     mending: Counter[str] = field(default_factory=Counter)
+    # Answers by prompt, and those that were asked for again, by prompt and rule, or "unusable".
+    answers: Counter[str] = field(default_factory=Counter)
+    asked_again: Counter[str] = field(default_factory=Counter)
     # What judges say in the labels, by the label and the ruling.
     opinions: Counter[str] = field(default_factory=Counter)
     # The recipe's own measures.
@@ -117,6 +120,11 @@ class Tally:
     def _add_mending(self, batch: pa.RecordBatch) -> None:
         found = MendingCounts()
         found.add(batch)
+        taken_back = below(pc.list_flatten(batch["rewinds"]), "turns")
+        for turns in (pc.list_flatten(batch["turns"]), taken_back):
+            rejected = below(turns, "rejected")
+            for (prompt, rule), count in value_counts(below(rejected, "prompt"), below(rejected, "rule")).items():
+                self.asked_again[f"{prompt}: {rule}"] += count
         self.sent_back.update({f"{role}: {rule}": count for (role, rule), count in found.sent_back.items()})
         self.mended.update(found.mended)
         self.rewinds.update(found.rewinds)
@@ -150,6 +158,11 @@ class Tally:
                 self.verdicts["agree" if agrees else "contradict"] += count
 
     def _add_calls(self, calls: pa.Array) -> None:
+        asks = pc.list_value_length(pc.struct_field(calls, "raw"))
+        for (prompt, count), calls_so_often in value_counts(below(calls, "prompt"), asks).items():
+            self.answers[prompt] += count * calls_so_often
+            if count > 1:
+                self.asked_again[f"{prompt}: unusable"] += (count - 1) * calls_so_often
         for call in call_counts(calls):
             used_by = account(call["role"], call["endpoint"])
             self.parse[_plain(call["outcome"], "PARSE_OUTCOME_")] += call["calls"]

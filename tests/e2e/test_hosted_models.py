@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from soliloquy.runtime.model.settings_file import read_models
 from tests.e2e.hosted import fake
 from tests.e2e.runs import (
+    SOLILOQUY,
     command,
     dataset,
     grown,
@@ -68,6 +70,25 @@ def test_a_recorded_run_is_replayed_without_its_endpoint_to_the_same_bytes(tmp_p
     assert "the recording has no answer to this request of soliloquy/" in ended.stderr.splitlines()[-1]
     first = dataset(tmp_path / "first")
     assert first == dataset(tmp_path / "again") == dataset(tmp_path / "replayed")
+
+
+def test_a_run_says_what_its_endpoint_is_and_at_its_end_what_was_asked_again_and_how_to_see_it(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    arguments = command(out, conversations=2, model="openai")
+    arguments.remove("--json")
+    with fake("--noise", "real", "--dialect", "anthropic") as url:
+        ended = said([*arguments, "--base-url", url])
+    place = f"openai: scripted at {url} "
+    [told] = [line for line in ended.stderr.splitlines() if line.startswith(place)]
+    assert told.removeprefix(place) == (
+        "speaks no known dialect; takes a strict schema and seeds; is asked without top_p; 256 calls at once"
+    )
+    assert "asked again most" in ended.stdout
+    [see] = [
+        line.partition(": ")[2] for line in ended.stdout.splitlines() if line.startswith("See what was asked again")
+    ]
+    shown = said([SOLILOQUY, *shlex.split(see)[1:]]).stdout
+    assert "asked again:" in shown or "sent back to the" in shown
 
 
 @pytest.mark.thorough
