@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import ModelRefused, StreamingModel, StreamListener
 from soliloquy.runtime.model.opening import client_for
 from soliloquy.runtime.model.recording import FILE, RecordedModel, Recording, recorded_answers
@@ -235,3 +236,13 @@ async def test_a_recording_answers_its_requests_and_refuses_all_others(tmp_path:
     assert [(await engine.generate(request(seed=seed))).text for seed in (1, 2)] == ["One.", "Two."]
     with pytest.raises(ModelRefused, match="no answer to this request of scaffold/tutoring"):
         await engine.generate(request(seed=3, prompt="scaffold/tutoring"))
+
+
+def test_a_line_that_holds_no_answer_is_named_before_a_replay(tmp_path: Path) -> None:
+    recording = Recording(tmp_path)
+    recording.keep("0" * 32, request(), Completion(text="So."))
+    recording.close()
+    with (tmp_path / FILE).open("a", encoding="utf-8") as file:
+        file.write('{"key": "of nothing"}\n')
+    with pytest.raises(Failure, match=r"answers.jsonl, line 2: no recorded answer .*: remove the line"):
+        list(recorded_answers(tmp_path))
