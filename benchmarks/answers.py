@@ -12,11 +12,16 @@ import click
 from benchmarks.command import AS_JSON
 from benchmarks.labelled import Readings, as_counts, print_table, total
 from soliloquy.problems.files.imported_row import RawProblem
-from soliloquy.recipes.answers import Decision, Program
+from soliloquy.recipes.answers import Decision, Program, StudentMessage, TutorMessage
+from soliloquy.recipes.mathdial.answers import ConfusionDescription, MoveChoice, SampledSolution
+from soliloquy.recipes.scaffold.answers import CalculationRequest, PlanAnswer, PlanVerdict, SessionVerdict, Tutored
 from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.recipes.speech import cleaned, has_alternatives, second_speaker
 from soliloquy.runtime.answers import Answer, Unreadable, is_refusal
+from soliloquy.runtime.model.recording import FILE, recorded_answers
+from soliloquy.runtime.model.samples import split
 from soliloquy.runtime.thoughts import parts_of
+from soliloquy_papers.mathwell.answers import Judgement, WrittenProblem
 
 _STATES: dict[str, type[Answer]] = {
     "initial_state": Reply,
@@ -24,6 +29,24 @@ _STATES: dict[str, type[Answer]] = {
     "use_python_state": Program,
     "received_python_state": Reply,
     "no_python_state": Reply,
+}
+# The answers of the prompts, by the names of recipe and state, or of the state alone.
+_PROMPTS: dict[str, type[Answer]] = {
+    "student": StudentMessage,
+    **dict.fromkeys(("no_python", "received_python"), Reply),
+    **dict.fromkeys(("use_python", "program"), Program),
+    "deciding": Decision,
+    "scaffold/describing": CalculationRequest,
+    "planning": PlanAnswer,
+    "verifying": PlanVerdict,
+    "judging": SessionVerdict,
+    "tutoring": Tutored,
+    "mathdial/solving": SampledSolution,
+    "mathdial/describing": ConfusionDescription,
+    "choosing": MoveChoice,
+    "replying": TutorMessage,
+    "writing": WrittenProblem,
+    "mathwell/judging": Judgement,
 }
 # A control block of a transcript stands between the speaker's name and the next instruction.
 _BLOCK = re.compile(r"ASSISTANT: (\{['\"].*?\}) (?=INSTRUCTION:|PYTHON:)", re.DOTALL)
@@ -42,8 +65,8 @@ _SPOKEN = ("texts", "speaker's name cut", "anything else cut", "refused")
 def answers(*, folder: Path, as_json: bool) -> None:
     """Read the raw answers of real models in FOLDER, and count those that would be asked for again.
 
-    FOLDER holds published data: conversations and transcripts of Code Soliloquies, problems of CLASS, and dialogues of
-    MathDial, whose spoken words nothing should be cut from.
+    FOLDER holds what `generate --record` kept, or published data: conversations and transcripts of Code Soliloquies,
+    problems of CLASS, and dialogues of MathDial, whose spoken words nothing should be cut from.
     """
     kinds: dict[str, Readings] = {}
     for kind, answer, text in _raw(folder):
@@ -82,6 +105,10 @@ def _cut(text: str, speaker: str) -> Iterator[str]:
 
 
 def _raw(folder: Path) -> Iterator[tuple[str, type[Answer], str]]:
+    for file in sorted(folder.rglob(FILE)):
+        for request, completion in recorded_answers(file.parent):
+            if answer := _PROMPTS.get(request.prompt) or _PROMPTS.get(request.prompt.partition("/")[2]):
+                yield from ((request.prompt, answer, sample.text) for sample in split(completion))
     for file in sorted(folder.rglob("conversations/*.json")):
         for message in json.loads(file.read_text("utf-8"))["conversations"]:
             if answer := _STATES.get(message["from"]):

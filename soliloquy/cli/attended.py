@@ -51,7 +51,7 @@ class AttendedModels:
     """The models of a command that asks them about one case after the other."""
 
     models: Models
-    cache: Path | None
+    record: Path | None
     wait: bool
 
     async def ask_about_each(
@@ -68,10 +68,10 @@ class AttendedModels:
 
         `problems` are the sources that the scripted model knows.
         """
-        await require_endpoints(self.models, self.cache)
+        await require_endpoints(self.models, self.record)
         scripted = ModelSettings(problems=problems)
         room, results = asyncio.Semaphore(in_flight), dict[int, R]()
-        async with open_models(self.models, lambda: scripted_model(scripted), self.cache) as model:
+        async with open_models(self.models, lambda: scripted_model(scripted), self.record) as model:
 
             async def asked(place: int, case: C) -> tuple[int, R]:
                 async with room:
@@ -86,8 +86,8 @@ class AttendedModels:
         return [results[place] for place in range(len(cases))]
 
 
-def _attended_models(models: Models, model_cache: Path | None, wait: bool = WAIT) -> AttendedModels:
-    return AttendedModels(models=models, cache=model_cache, wait=wait)
+def _attended_models(models: Models, record: Path | None, wait: bool = WAIT) -> AttendedModels:
+    return AttendedModels(models=models, record=record, wait=wait)
 
 
 def attended_models(command: Command) -> Callable[..., Any]:

@@ -44,9 +44,9 @@ def check(
 ) -> int:
     """Check what is claimed, computed and said in every turn of a dataset.
 
-    Prints a line for each broken rule, with the conversation, the rule, the turn and the evidence. The exit status is 0
-    if there are none and 1 if there are some. Imported chats of no recipe have no rules: they are counted, and the exit
-    status is 2 if there is nothing else.
+    Prints a line for each broken rule, with the conversation, the rule, the turn and the evidence; what rules only mark
+    is counted, and `soliloquy show` has it. The exit status is 0 if no rule is broken and 1 if one is. Imported chats
+    of no recipe have no rules: they are counted, and the exit status is 2 if there is nothing else.
 
     What a message claims is read by patterns if its speaker has not said so, as in imported conversations, and by the
     role reader with --model openai or ray.
@@ -142,6 +142,7 @@ def _not_applied(report: TruthReport) -> str:
 
 def _figures(report: TruthReport) -> dict[str, str]:
     figures, closest = report.figures(), report.likeness.closest
+    marked = ", ".join(f"{count:,} {rule}" for rule, count in report.marked.most_common())
     alike = f"; most alike, {closest.likeness:.0%}: {closest.one} and {closest.other}" if closest else ""
     unchecked = f"{report.unchecked:,} conversations of no recipe"
     return {
@@ -153,5 +154,6 @@ def _figures(report: TruthReport) -> dict[str, str]:
         f"meant in {figures['intended_error_rate']:.0%}; {report.unlike_meant:,} other than meant",
         "variety of words": f"{figures['bigram_entropy']:.2f} bits (bigram entropy of the tutor's replies)",
         "similar wording": f"{len(report.likeness.alike):,} pairs among {report.likeness.compared:,}{alike}",
+        **({"marked": marked} if marked else {}),
         "faults": f"{len(report.faults):,}",
     }

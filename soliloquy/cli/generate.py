@@ -5,6 +5,7 @@ import json
 import logging
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ from soliloquy.cli.parameters import DOLLARS, PLACE, Choice, whole
 from soliloquy.cli.progress import display
 from soliloquy.cli.run_file import RUN_FILE, is_given, kept_options
 from soliloquy.cli.service_options import CLASSIFIERS, LATENCY, NOISE, PROMPTS, chosen_prompts, with_options
-from soliloquy.cli.summary import next_commands, summary
+from soliloquy.cli.summary import asked_again_in, most_asked_again, next_commands, summary
 from soliloquy.cli.tables import facts
 from soliloquy.cli.terminal import echo, open_console
 from soliloquy.dataset.storage import Storage
@@ -154,9 +155,10 @@ def generate(
             raise click.UsageError(f"--dry-run generates {PILOT} conversations: it has nothing to say of so few")
         plan = replace(plan, conversations=PILOT, in_flight=min(plan.in_flight, PILOT_IN_FLIGHT))
     started = time.monotonic()
+    tell = partial(echo, err=True) if not (quiet or as_json) else lambda _: None
     show = display(plan.conversations, quiet=quiet or as_json)
     with serving_metrics(metrics):
-        result = generate_dataset(plan, source, RunFolder(out, plan, work), kafka, traces, show)
+        result = generate_dataset(plan, source, RunFolder(out, plan, work), kafka, traces, show, tell)
     report = result.report(seconds=time.monotonic() - started)
     if dry_run and not result.shortfall:
         rehearsal = rehearse(whole, source)
@@ -166,7 +168,12 @@ def generate(
     elif not quiet and report["accepted"] + report["rejected"]:
         open_console().print(facts(summary(report, out)))
         if not result.shortfall:
-            echo(next_commands(out, rejected=report["rejected"]))
+            # The dataset loads Arrow.
+            from soliloquy.dataset.reading import Dataset
+
+            most = next(iter(most_asked_again(report)), "")
+            again = asked_again_in(Dataset(str(out)), most) if most else ""
+            echo(next_commands(out, rejected=report["rejected"], again=again))
     if result.shortfall:
         echo(f"soliloquy: {result.shortfall}", err=True)
     context.exit(exit_status(result))
@@ -193,6 +200,6 @@ def _refuse_with_kafka(context: click.Context, kafka: KafkaSettings | None) -> N
         return
     if context.params["batch"]:
         raise click.UsageError("--batch cannot be used with --kafka: only a run of this machine asks in batches")
-    for name in ("workers", "latency", "model_cache", "traces", "wait"):
+    for name in ("workers", "latency", "record", "traces", "wait"):
         if is_given(context, name):
             raise click.UsageError(f"--{name.replace('_', '-')} cannot be used with --kafka: set it on the services")

@@ -84,7 +84,7 @@ def fake(
         type=click.Choice(sorted(dialects())),
     ),
     replayed: Path | None = setting(
-        "Answer as the most similar prompt of this dataset was; the scripted model answers what is sent back.",
+        "Answer as --record has it in this folder; of a dataset, as the most similar prompt was.",
         "--replay",
         type=EXISTING_FOLDER,
     ),
@@ -96,11 +96,14 @@ def fake(
     The scripted model answers requests of `soliloquy generate --model openai`, so that it can write a whole dataset.
     With --noise real, it answers as real models do: with thoughts, refusals, prefaces, and malformed where no schema
     constrains it.
-    With --replay, it answers as others did, for example in conversations that `soliloquy import` read.
+    With --replay, it answers as another model did: every request as `generate --record` has it, whatever the model is
+    called; or like the conversations of a dataset, which `soliloquy import` may have read. There the scripted model
+    answers what is sent back.
     Other programs get a sentence.
     """
     from soliloquy.dataset.reading import Dataset
-    from soliloquy_services.model.engines.replayed import ReplayedEngine
+    from soliloquy.runtime.model.recording import FILE, recorded_answers
+    from soliloquy_services.model.engines.replayed import RecordingEngine, ReplayedEngine
     from soliloquy_services.model.fake.batches import BatchFaults
     from soliloquy_services.model.fake.server import FakeServer
     from soliloquy_services.model.fake.settings import FakeSettings
@@ -116,8 +119,12 @@ def fake(
     )
     noisy = scripted_model(ModelSettings(noise=noise)) if noise != "none" else None
     calm = scripted_model(ModelSettings())
-    model = ReplayedEngine(Dataset(replayed), calm) if replayed else calm
-    uvloop.run(_serve(FakeServer(model, settings, noisy), address))
+    if replayed and (replayed / FILE).exists():
+        recording = RecordingEngine(recorded_answers(replayed))
+        server = FakeServer(recording, settings, noisy, needs_record=False)
+    else:
+        server = FakeServer(ReplayedEngine(Dataset(replayed), calm) if replayed else calm, settings, noisy)
+    uvloop.run(_serve(server, address))
 
 
 async def _serve(server: "FakeServer", address: str) -> None:

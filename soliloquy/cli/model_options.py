@@ -20,7 +20,9 @@ _MODEL = option(
     "For all roles: the rule-based stand-in, an OpenAI-compatible API, or the model service.  [default: scripted]",
     type=Choice(["scripted", "openai", "ray"], advice="the name of a model is for --model-name"),
 )
-_CACHE = option("Keep completions there, and reuse those that are there.", "--model-cache", type=NEW_FOLDER)
+_RECORD = option(
+    "Record each request with its answer there, and answer from it what is there.", "--record", type=NEW_FOLDER
+)
 # The option that each choice of --model requires, and the entry of the endpoint that each option sets.
 _PLACE = {"openai": "base_url", "ray": "model_address"}
 _ENTRIES = {"base_url": "base_url", "model_address": "address", "model_name": "model"}
@@ -59,33 +61,31 @@ def _models(
 
 
 def model_options(command: Command) -> Callable[..., Any]:
-    """Hands the command `models` and `model_cache`."""
-    return gathered("models", _models)(_CACHE(command))
+    """Hands the command `models` and `record`."""
+    return gathered("models", _models)(_RECORD(command))
 
 
 def model_settings_options(command: Command) -> Callable[..., Any]:
     """Hands the command `model`, the settings of the model that services ask."""
 
-    def settings(
-        models: Models, model_cache: Path | None, latency: float = LATENCY, noise: str = NOISE
-    ) -> ModelSettings:
-        return ModelSettings(latency=latency, noise=noise, models=models, cache=model_cache)
+    def settings(models: Models, record: Path | None, latency: float = LATENCY, noise: str = NOISE) -> ModelSettings:
+        return ModelSettings(latency=latency, noise=noise, models=models, record=record)
 
     return model_options(gathered("model", settings)(command))
 
 
 def _refuse_useless_options(models: Models) -> None:
-    """Refuses options of the scripted model if no role asks it, and a cache if no other model is asked."""
+    """Refuses options of the scripted model if no role asks it, and a recording if no other model is asked."""
     context = click.get_current_context()
     engines = {endpoint.engine for endpoint in models.used.values()}
-    if cache := context.params["model_cache"]:
-        # The file of the cache tells its folder from others.
-        refuse_foreign(cache, "answers.sqlite", option="--model-cache")
+    if record := context.params["record"]:
+        # The file of the answers tells its folder from others.
+        refuse_foreign(record, "answers.jsonl", option="--record")
     for name in ("latency", "noise"):
         if "scripted" not in engines and is_given(context, name):
             raise click.UsageError(f"--{name} requires a role that the scripted model plays")
-    if engines == {"scripted"} and cache:
-        raise click.UsageError("--model-cache requires a hosted model: the scripted model is faster than the cache")
+    if engines == {"scripted"} and record:
+        raise click.UsageError("--record requires a hosted model: the scripted model gives the same answers again")
 
 
 def _flag(name: str) -> str:

@@ -125,7 +125,7 @@ def _evaluate(
     weights = Weights(folder=base, adapter=adapter, free=False)
     weights.check()
     models = at_most(shipped_models(), policy.max_tokens)
-    tutor = Tutor(models=models, cache=None, noise="none", weights=weights, problems=policy.problems)
+    tutor = Tutor(models=models, record=None, noise="none", weights=weights, problems=policy.problems)
     settings = EvaluationSettings(tutor=tutor, seed=policy.seed, in_flight=_IN_FLIGHT, name=out.name, quiet=quiet)
     evaluated = evaluation.evaluate(settings, policy.questions)
     evaluated.write(out)

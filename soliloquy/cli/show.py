@@ -1,6 +1,6 @@
 """`soliloquy show`: a conversation in the terminal, with the tutor's hidden soliloquies."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -24,7 +24,10 @@ from soliloquy.recipes.packages import DEFAULT
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.failure import Failure
 from soliloquy.truth.ledger import Ledger, ledger_of
-from soliloquy.v1.conversation_pb2 import Conversation, Rewind, StudentReply, TutorReply
+from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, Rewind, StudentReply, TutorReply
+
+# The longest excerpt of an answer that could not be used.
+_MOST_RAW = 400
 
 
 @click.command(cls=Command)
@@ -87,6 +90,7 @@ def show_conversation(conversation: Conversation, console: Console, reasons: Seq
         console.print(_panel(view["outline"], "outline", style="dim"))
     for part in view["parts"] or ():
         console.print(_panel(part["text"], part["title"], style="dim"))
+    _show_unusable(conversation.problem.enrichment.calls, console)
     ledger = ledger_of(conversation.problem)
     for told, turn in zip(conversation.turns, view["turns"], strict=True):
         if turn["student"] is not None:
@@ -96,6 +100,7 @@ def show_conversation(conversation: Conversation, console: Console, reasons: Seq
         if told.calculation.overruled:
             instead = told.calculation.settled_output or "nothing is settled"
             console.print(_aside(f"the program is overruled: {' '.join(instead.splitlines())}"))
+        _show_unusable(told.calls, console)
         for one in turn["rejected"] or ():
             why = f"sent back to the {one['role']} ({one['rule']}): {one['because']}"
             console.print(Padding(Text.assemble((why, "red dim"), "\n", (one["text"], "dim")), (0, 0, 0, 4)))
@@ -107,6 +112,16 @@ def show_conversation(conversation: Conversation, console: Console, reasons: Seq
     console.print(Text(f"\n{ending(conversation.ending)} after {len(view['turns'])} turns", style="dim"))
     for reason in visible(reasons):
         console.print(Text(f"rejected: {reason}", style="red"))
+    for mark in visible(found.check(conversation).marks) if (found := installed(recipe)) else ():
+        console.print(Text(f"marked: {mark}", style="yellow"))
+
+
+def _show_unusable(calls: Iterable[ModelCall], console: Console) -> None:
+    for call in calls:
+        for raw in visible(call.raw[:-1]):
+            shown = f"{raw[:_MOST_RAW]}…" if len(raw) > _MOST_RAW else raw
+            why = f"unusable answer to {visible(call.prompt)}, asked again:"
+            console.print(Padding(Text.assemble((why, "red dim"), "\n", (shown, "dim")), (0, 0, 0, 4)))
 
 
 def _taken_back(rewind: Rewind) -> RenderableType:

@@ -1,16 +1,24 @@
 """Sums a run up in words, before it begins and at its end."""
 
 import shlex
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 from soliloquy.cli.progress import duration
 from soliloquy.cli.tables import table
 from soliloquy.cli.terminal import echo, open_console
+from soliloquy.recipes.calls import calls_of
 from soliloquy.v1.gateway_pb2 import ForecastBasis, Interval, RunForecast
+
+if TYPE_CHECKING:
+    from soliloquy.dataset.reading import Dataset
 
 # How many of a model's answers could be read, by the names of `answers.py`.
 _ANSWERS = {"repaired": "repaired", "reasked": "asked for again", "failed": "given up"}
+# So many prompts are named.
+_MOST_PROMPTS = 3
 _SUPPORTS = {"program": "by a program", "step": "by a step worked through before", "none": "unverified"}
 
 
@@ -26,6 +34,7 @@ def summary(report: Mapping[str, Any], dataset: object) -> dict[str, str]:
         "programs": _listed({"ran" if name == "ok" else name: count for name, count in report["executions"].items()}),
         "verdicts": _listed({words: report["verification"].get(name, 0) for name, words in _SUPPORTS.items()}),
         "tutor and program": _listed(report["verdicts"]),
+        "asked again most": ", ".join(most_asked_again(report).values()),
         "model's answers": ", ".join(_answers(report["parse"])),
         "tokens": tokens_line(report["tokens"]),
         "cost": cost_line(report["cost"], report["unpriced"]),
@@ -62,12 +71,40 @@ def _billed(spent: Mapping[str, Any]) -> str:
     return said
 
 
-def next_commands(dataset: object, *, rejected: int) -> str:
+def most_asked_again(report: Mapping[str, Any]) -> dict[str, str]:
+    """Returns the prompts whose answers were asked for again most often, with the share and the commonest reason."""
+    reasons: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for named, count in report["asked_again"].items():
+        prompt, _, reason = named.partition(": ")
+        reasons[prompt][reason.replace("_", " ")] += count
+    most = sorted(reasons, key=lambda prompt: -reasons[prompt].total())[:_MOST_PROMPTS]
+    return {
+        prompt: f"{prompt} {again.total() / max(report['answers'][prompt], 1):.0%} ({again.most_common(1)[0][0]})"
+        for prompt in most
+        if (again := reasons[prompt])
+    }
+
+
+def next_commands(dataset: object, *, rejected: int, again: str = "") -> str:
+    """`again` names a conversation with answers that were asked for again."""
     place = shlex.quote(str(dataset))
     lines = [f"Read it: soliloquy show {place}", f"See its figures: soliloquy report {place}"]
     if rejected:
         lines.append(f"See what was rejected and why: soliloquy show {place} --rejected")
+    if again:
+        lines.append(f"See what was asked again: soliloquy show {place} {again}")
     return "\n".join(lines)
+
+
+def asked_again_in(dataset: "Dataset", prompt: str) -> str:
+    """Names a conversation, as `show` takes it, in which an answer to the prompt was asked for again."""
+    for rejected in (False, True):
+        for conversation in dataset.conversations(rejected=rejected):
+            back = (one.prompt for turn in conversation.turns for one in turn.rejected)
+            unusable = (call.prompt for call in calls_of(conversation) if len(call.raw) > 1)
+            if prompt in chain(back, unusable):
+                return conversation.id[:8] + (" --rejected" if rejected else "")
+    return ""
 
 
 def _answers(parse: Mapping[str, int]) -> Iterator[str]:

@@ -17,7 +17,7 @@ from soliloquy.dataset.columns import (
     value_counts,
 )
 from soliloquy.dataset.enrichments import CountedEnrichments
-from soliloquy.dataset.labelling import installed
+from soliloquy.dataset.labelling import installed, label_values
 from soliloquy.dataset.mending_counts import MendingCounts
 from soliloquy.dataset.program_verdicts import verdicts
 from soliloquy.dataset.recipe_counts import recipe_counts
@@ -29,10 +29,12 @@ from soliloquy.v1.conversation_pb2 import Evaluation
 _COUNTS = (
     *("accepted", "rejected", "enrichment", "discarded", "unfit", "turns", "python_turns"),
     *("executions", "parse", "verdicts", "verification", "measures"),
-    *("sent_back", "mended", "rewinds", "mending"),
+    *("sent_back", "mended", "rewinds", "mending", "opinions", "answers", "asked_again"),
 )
 # Counts that need the recipe's rules and labels.
-COUNTED_BY_RECIPES = ("discarded", "measures", "verdicts")
+COUNTED_BY_RECIPES = ("discarded", "measures", "opinions", "verdicts")
+# The field of an Opinion, at the end of a label's name.
+_RULING = ".ruling"
 # The names that tell one account of tokens from another: a role, where need be with its endpoint, the model and how
 # answers were read.
 _ACCOUNT = ("account", "model", "outcome")
@@ -63,6 +65,11 @@ class Tally:
     mended: Counter[str] = field(default_factory=Counter)
     rewinds: Counter[str] = field(default_factory=Counter)
     mending: Counter[str] = field(default_factory=Counter)
+    # Answers by prompt, and those that were asked for again, by prompt and rule, or "unusable".
+    answers: Counter[str] = field(default_factory=Counter)
+    asked_again: Counter[str] = field(default_factory=Counter)
+    # What judges say in the labels, by the label and the ruling.
+    opinions: Counter[str] = field(default_factory=Counter)
     # The recipe's own measures.
     measures: Counter[str] = field(default_factory=Counter)
     # Tokens by account and kind, also by model and outcome; calls by role, engine, model and adapter's digest.
@@ -98,6 +105,10 @@ class Tally:
         self._add_enrichments(problems, below(batch["run"], "enrich"))
         if (own := recipe_counts(recipe_of(batch))) and own.measures:
             self.measures.update(own.measures(batch))
+        for name, rulings in label_values(batch):
+            if name.endswith(_RULING):
+                told = value_counts(rulings).items()
+                self.opinions.update({f"{name.removesuffix(_RULING)}: {ruling}": count for ruling, count in told})
         self.turns += len(turns)
         self._add_mending(batch)
         self.verification.update(value_counts(named(below(turns, "verification"), "VERIFICATION_")))
@@ -109,6 +120,11 @@ class Tally:
     def _add_mending(self, batch: pa.RecordBatch) -> None:
         found = MendingCounts()
         found.add(batch)
+        taken_back = below(pc.list_flatten(batch["rewinds"]), "turns")
+        for turns in (pc.list_flatten(batch["turns"]), taken_back):
+            rejected = below(turns, "rejected")
+            for (prompt, rule), count in value_counts(below(rejected, "prompt"), below(rejected, "rule")).items():
+                self.asked_again[f"{prompt}: {rule}"] += count
         self.sent_back.update({f"{role}: {rule}": count for (role, rule), count in found.sent_back.items()})
         self.mended.update(found.mended)
         self.rewinds.update(found.rewinds)
@@ -142,6 +158,11 @@ class Tally:
                 self.verdicts["agree" if agrees else "contradict"] += count
 
     def _add_calls(self, calls: pa.Array) -> None:
+        asks = pc.list_value_length(pc.struct_field(calls, "raw"))
+        for (prompt, count), calls_so_often in value_counts(below(calls, "prompt"), asks).items():
+            self.answers[prompt] += count * calls_so_often
+            if count > 1:
+                self.asked_again[f"{prompt}: unusable"] += (count - 1) * calls_so_often
         for call in call_counts(calls):
             used_by = account(call["role"], call["endpoint"])
             self.parse[_plain(call["outcome"], "PARSE_OUTCOME_")] += call["calls"]

@@ -135,6 +135,8 @@ class TruthReport:
     labels: tuple[str, ...] = ()
     rules: Counter[str] = field(default_factory=Counter)
     faults: list[tuple[str, str]] = field(default_factory=list)
+    # Findings of rules that do not condemn.
+    marks: list[tuple[str, str]] = field(default_factory=list)
     likeness: Likeness = field(default_factory=Likeness)
     _entropy: float = 0.0
 
@@ -156,6 +158,7 @@ class TruthReport:
         self.not_applied.update(checked.lacking.items())
         self.rules.update(fault.partition(":")[0] for fault in checked.faults)
         self.faults += [(conversation, fault) for fault in checked.faults]
+        self.marks += [(conversation, mark) for mark in checked.marks]
         self.likeness.add(conversation, [text for turn in checked.turns for text in (turn.message, turn.reply)])
 
     def occurring(self, label: str) -> Counter[str]:
@@ -164,6 +167,11 @@ class TruthReport:
         for codes, count in self.codes.items():
             found[codes[place]] += count
         return found
+
+    @property
+    def marked(self) -> Counter[str]:
+        """Counts the marks by rule."""
+        return Counter(mark.partition(":")[0] for _, mark in self.marks)
 
     def figures(self) -> dict[str, float]:
         closest = self.likeness.closest
@@ -202,6 +210,7 @@ class TruthReport:
                 for (rule, need), count in sorted(self.not_applied.items())
             ],
             "faults": [{"conversation": name, "fault": fault} for name, fault in self.faults],
+            "marks": [{"conversation": name, "mark": mark} for name, mark in self.marks],
         }
 
 

@@ -55,7 +55,7 @@ async def assembled(assignment: Assignment) -> AsyncIterator[Assembly]:
             open_models(
                 model.models,
                 lambda: scripted_model(model),
-                model.cache,
+                model.record,
                 holds=True,
                 findings=findings,
                 spending=model.spending,

@@ -29,7 +29,18 @@ from soliloquy.runtime.transports.kafka import KafkaSettings
 # Shows progress while its context is entered; takes the number of conversations that earlier calls left.
 Display = Callable[[int], AbstractContextManager[Show]]
 
-_REPORTED = ("enrichment", "unfit", "turns", "python_turns", "executions", "parse", "verdicts", "verification")
+_REPORTED = (
+    "answers",
+    "asked_again",
+    "enrichment",
+    "unfit",
+    "turns",
+    "python_turns",
+    "executions",
+    "parse",
+    "verdicts",
+    "verification",
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,9 +81,10 @@ def generate_dataset(
     kafka: KafkaSettings | None,
     traces: TraceSettings,
     display: Display,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> GenerationResult:
     """Runs until the dataset is complete, only dead letters are left, an endpoint or the budget stops it, or SIGINT or
-    SIGTERM does.
+    SIGTERM does. `tell` hears a line about each endpoint before it begins.
 
     Raises Failure. The main thread has to call it.
     """
@@ -84,20 +96,20 @@ def generate_dataset(
         try:
             with ExitStack() as stack:
                 # The services of a Kafka ask models for many runs.
-                spending = None if kafka else stack.enter_context(_spending(plan, folder))
+                spending = None if kafka else stack.enter_context(_spending(plan, folder, tell))
                 return _generated(plan, source, folder, spending, kafka, traces, display)
         except (ExceptionGroup, OSError) as error:
             raise _failure(error, folder.place) from error
 
 
 @contextmanager
-def _spending(plan: Plan, folder: RunFolder) -> Iterator[Spending]:
+def _spending(plan: Plan, folder: RunFolder, tell: Callable[[str], None]) -> Iterator[Spending]:
     with closing(Spending(folder.spending)) as spending:
         spending.restore(folder.earlier_accounts)
         # Those of an earlier process of the run, which was killed.
         spending.give_up()
         spending.limit(plan.budget)
-        uvloop.run(require_endpoints(plan.models, plan.model_cache, folder.findings, spending))
+        uvloop.run(require_endpoints(plan.models, plan.record, folder.findings, spending, tell))
         yield spending
 
 
@@ -179,8 +191,8 @@ def listed(counts: dict[str, int]) -> str:
 def _finished(
     plan: Plan, place: Storage, counts: dict[str, Any], spent: Sequence[Mapping[str, Any]]
 ) -> GenerationResult:
-    # The manifest of an earlier version has no count of unfit problems.
-    counts = {"unfit": {}, **counts}
+    # The manifest of an earlier version lacks some counts.
+    counts = {"unfit": {}, "answers": {}, "asked_again": {}, **counts}
     missing = plan.conversations - counts["accepted"]
     if not missing:
         return GenerationResult(plan=plan, counts=counts, spent=spent)

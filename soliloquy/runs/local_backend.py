@@ -129,7 +129,7 @@ def _worker_specs(plan: Plan, log: Path, spending: Path, traces: TraceSettings) 
             latency=plan.latency,
             noise=plan.noise,
             models=plan.models,
-            cache=plan.model_cache,
+            record=plan.record,
             spending=spending,
         ),
         sandbox=SandboxSettings(sandboxes=max(1, sandboxes // plan.workers)),

@@ -27,8 +27,8 @@ class ModelSettings:
     noise: str = "none"
     # Which endpoint answers each role. API keys are read where they are used and never travel with the settings.
     models: Models = field(default_factory=shipped_models)
-    # A folder of completions that need no second request.
-    cache: Path | None = None
+    # A folder in which requests are recorded with their answers.
+    record: Path | None = None
     # A file for what the requests of a run are billed.
     spending: Path | None = None
 

@@ -62,8 +62,8 @@ class Plan:
     workers: int
     in_flight: int
     latency: float
-    # A folder of completions that need no second request.
-    model_cache: Path | None = None
+    # A folder in which requests are recorded with their answers.
+    record: Path | None = None
     # Whether to wait on for an endpoint that does not answer.
     wait: bool = False
     # The most that the run may spend.

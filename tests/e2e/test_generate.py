@@ -66,8 +66,12 @@ def test_the_report_counts_what_the_files_hold(noisy: tuple[Path, dict[str, Any]
     assert report["python_turns"] == sum(turn["soliloquy"]["use_python"] for turn in turns)
     assert sum(report["executions"].values()) == sum(len(turn["soliloquy"]["attempts"]) for turn in turns)
     assert sum(report["parse"].values()) == sum(len(turn["calls"]) for turn in [*turns, *taken_back])
+    assert sum(report["answers"].values()) == sum(
+        len(call["raw"]) for turn in [*turns, *taken_back] for call in turn["calls"]
+    )
     assert set(report["verdicts"]) == {"agree", "contradict"}
     assert set(report) == {
+        *("answers", "asked_again"),
         *("requested", "accepted", "rejected", "failed", "unfit", "enrichment", "turns", "python_turns"),
         *("executions", "parse", "verdicts", "verification", "tokens", "cost", "unpriced", "spent", "seconds"),
     }

@@ -1,16 +1,20 @@
 """A dataset grown on models of others: whole, reproducible, and without a trace of the key."""
 
 import json
+import os
+import shlex
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 from soliloquy.runtime.model.settings_file import read_models
 from tests.e2e.hosted import fake
 from tests.e2e.runs import (
+    SOLILOQUY,
     command,
     dataset,
     grown,
@@ -52,14 +56,58 @@ def test_a_storm_changes_no_byte(tmp_path: Path) -> None:
     assert dataset(tmp_path / "stormy") == dataset(tmp_path / "calm")
 
 
-@pytest.mark.thorough
-def test_what_was_answered_once_is_not_asked_for_again(tmp_path: Path) -> None:
-    cache = str(tmp_path / "cache")
-    with fake() as url:
-        grown(tmp_path / "first", conversations=1, model="openai", base_url=url, model_cache=cache)
+def test_a_recorded_run_is_replayed_without_its_endpoint_to_the_same_bytes(tmp_path: Path) -> None:
+    recorded = str(tmp_path / "recorded")
+    hosted: dict[str, Any] = {"model": "openai", "conversations": 2, "workers": 2}
+    with fake("--noise", "real") as url:
+        grown(tmp_path / "first", base_url=url, record=recorded, **hosted)
     # Nobody listens there any more.
-    grown(tmp_path / "again", conversations=1, model="openai", base_url=url, model_cache=cache)
-    assert dataset(tmp_path / "again") == dataset(tmp_path / "first")
+    grown(tmp_path / "again", base_url=url, record=recorded, **hosted)
+    with fake("--replay", recorded) as other:
+        grown(tmp_path / "replayed", base_url=other, **hosted)
+        ended = run(command(tmp_path / "other", base_url=other, seed=8, **hosted))
+    assert ended.returncode == 1
+    assert "the recording has no answer to this request of soliloquy/" in ended.stderr.splitlines()[-1]
+    first = dataset(tmp_path / "first")
+    assert first == dataset(tmp_path / "again") == dataset(tmp_path / "replayed")
+
+
+def test_a_run_says_what_its_endpoint_is_and_at_its_end_what_was_asked_again_and_how_to_see_it(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    arguments = command(out, conversations=2, model="openai")
+    arguments.remove("--json")
+    with fake("--noise", "real", "--dialect", "anthropic") as url:
+        ended = said([*arguments, "--base-url", url])
+    place = f"openai: scripted at {url} "
+    [told] = [line for line in ended.stderr.splitlines() if line.startswith(place)]
+    assert told.removeprefix(place) == (
+        "speaks no known dialect; takes a strict schema and seeds; is asked without top_p; 256 calls at once"
+    )
+    assert "asked again most" in ended.stdout
+    [see] = [
+        line.partition(": ")[2] for line in ended.stdout.splitlines() if line.startswith("See what was asked again")
+    ]
+    shown = said([SOLILOQUY, *shlex.split(see)[1:]]).stdout
+    assert "asked again:" in shown or "sent back to the" in shown
+
+
+@pytest.mark.thorough
+def test_a_killed_run_goes_on_recording_whole_lines_and_no_key(tmp_path: Path) -> None:
+    recorded, key = tmp_path / "recorded", tmp_path / "key"
+    key.write_text(KEY)
+    with fake("--latency", "10ms", "--key-file", str(key)) as url:
+        options: dict[str, Any] = {"model": "openai", "base_url": url, "record": str(recorded), "conversations": 3}
+        with patch.dict(os.environ, OPENAI_API_KEY=KEY):
+            process = start(command(tmp_path / "out", in_flight=2, **options))
+            wait_for_frames(tmp_path / "out", 1, process)
+            wait_for_end(kill_run(process))
+            grown(tmp_path / "out", **options)
+    lines = (recorded / "answers.jsonl").read_text("utf-8")
+    assert KEY not in lines
+    keys = [json.loads(line)["key"] for line in lines.splitlines()]
+    assert len(keys) == len({*keys})
+    calls = [call for row in records(tmp_path / "out") for turn in row["turns"] for call in turn["calls"]]
+    assert len(keys) >= len(calls)
 
 
 MIXTURE = """

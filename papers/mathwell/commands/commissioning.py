@@ -73,7 +73,7 @@ class Commissions:
 
 def _commissions(
     models: Models,
-    model_cache: Path | None,
+    record: Path | None,
     topics: tuple[str, ...] = _TOPICS,
     any_topic: bool = setting("Let the model choose the topic.  [default: topics children like]"),
     grade: int | None = setting("The school year of the problems.", type=whole(1, 8)),
@@ -97,7 +97,7 @@ def _commissions(
         commissioned=commissioned,
     )
     about = describe(Commission(topic=", ".join(topics), grade=source.grade, operations=operations))
-    asked = {"models": models, "model_cache": model_cache, "noise": noise, "classifiers": classifiers}
+    asked = {"models": models, "record": record, "noise": noise, "classifiers": classifiers}
     settings = {"seed": seed, "workers": workers, "in_flight": in_flight, **asked}
     return Commissions(source=source, about=about, examples=examples, prompts=prompts, settings=settings)
 

@@ -92,7 +92,7 @@ def _examination(
     in_flight: int = setting("Problems to examine at once.", default=16, type=whole(1, IN_FLIGHT)),
 ) -> Examination:
     context = click.get_current_context()
-    for name in ("model", "model_settings", "model_cache", "in_flight", "wait"):
+    for name in ("model", "model_settings", "record", "in_flight", "wait"):
         if not wanted and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"--{name.replace('_', '-')} requires --examine")
     return Examination(wanted=wanted, in_flight=in_flight, asked=asked)

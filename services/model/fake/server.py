@@ -43,10 +43,16 @@ LAST_WORDS_SECONDS = 0.2
 class FakeServer:
     """Answers with `model` if the request has its record, otherwise with a random sentence."""
 
-    def __init__(self, model: Model, settings: FakeSettings, noisy: Model | None = None) -> None:
-        """`noisy` gives answers that no schema constrains; with it, answers have manners."""
+    def __init__(
+        self, model: Model, settings: FakeSettings, noisy: Model | None = None, *, needs_record: bool = True
+    ) -> None:
+        """`noisy` gives answers that no schema constrains; with it, answers have manners.
+
+        A model that does not need the record of a request answers all, and says itself what model it is.
+        """
         self._model = model
         self._noisy = noisy
+        self._needs_record = needs_record
         self._settings = settings
         self._dialect = SpokenDialect(settings.dialect or UNKNOWN)
         self.manners = Manners(self._dialect)
@@ -125,7 +131,7 @@ class FakeServer:
         params = json.loads(body)
         # An answer that gets lost on its way was worked on, and costs the same.
         completion = await self._billed(params, request.headers, arrives=fate is Fate.ANSWERED)
-        answer = ChatResponse(params["model"])
+        answer = self._response(params, completion)
         if params.get("stream"):
             usage = (params.get("stream_options") or {}).get("include_usage", False)
             return await self._stream(request, answer, completion, usage=usage, cut=fate is Fate.TRUNCATED)
@@ -140,7 +146,7 @@ class FakeServer:
             completion = await self._billed(params, headers, arrives=True)
         except RefusedRequest as refused:
             return refused.status, self._dialect.error(refused)
-        return 200, self._whole(ChatResponse(params["model"]), completion)
+        return 200, self._whole(self._response(params, completion), completion)
 
     async def _message_line(self, params: dict[str, Any], headers: Mapping[str, str]) -> tuple[int, Any]:
         """Works on a request of a batch of messages."""
@@ -169,6 +175,9 @@ class FakeServer:
         self.invoice.add(params, headers, completion, arrives=arrives)
         return completion
 
+    def _response(self, params: dict[str, Any], completion: Completion) -> ChatResponse:
+        return ChatResponse(params["model"] if self._needs_record else completion.model)
+
     def _whole(self, answer: ChatResponse, completion: Completion) -> dict[str, Any]:
         whole = answer.whole(completion)
         for choice, sample in zip(whole["choices"], (completion, *completion.more), strict=True):
@@ -188,15 +197,19 @@ class FakeServer:
 
     async def _sample(self, params: dict[str, Any], prompt: str | None, seed: int, record: Record | None) -> Completion:
         messages = [Message(role=message["role"], text=text_of(message)) for message in params["messages"]]
-        if prompt and record:
+        if prompt and (record or not self._needs_record):
             request = GenerateRequest(prompt=prompt, messages=messages, seed=seed, record=record)
             schema = asked_schema(params) if self._settings.dialect and self._dialect.dialect.enforces else None
             model = self._model if schema else self._noisy or self._model
-            completion = await model.generate(request)
+            try:
+                completion = await model.generate(request)
+            except ModelRefused as refused:
+                # No other call would fare better where a model needs no record: the run is not the recorded one.
+                raise _refusal(refused) if self._needs_record else RefusedRequest(404, str(refused)) from refused
             if self._noisy:
                 completion = self.manners.dress(completion, draw("manners", request.seed, prompt))
-                if completion.finish == Finish.FINISH_FILTER:
-                    raise RefusedRequest(400, "The prompt triggered the content management policy", code=FILTERED)
+            if completion.finish == Finish.FINISH_FILTER:
+                raise RefusedRequest(400, "The prompt triggered the content management policy", code=FILTERED)
             if schema and completion.finish == Finish.FINISH_STOP:
                 completion.text = shaped(completion.text, schema)
             return completion

@@ -102,7 +102,7 @@ ROLES = ("tutor", "codegen", "composer")
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tutor:
     models: Models
-    cache: Path | None
+    record: Path | None
     noise: str
     weights: Weights | None
     problems: str
@@ -127,9 +127,9 @@ class Tutor:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[ModelByRole]:
         if self.weights is None:
-            await require_endpoints(self.models, self.cache)
+            await require_endpoints(self.models, self.record)
             noisy = ModelSettings(problems=[self.problems], noise=self.noise)
-            async with open_models(self.models, lambda: scripted_model(noisy), self.cache) as models:
+            async with open_models(self.models, lambda: scripted_model(noisy), self.record) as models:
                 yield models
             return
         async with running_weights(self.weights) as weights:
@@ -144,7 +144,7 @@ _WEIGHTS = setting("Evaluate these weights in this process instead of a --model.
 
 def chosen_tutor(
     models: Models,
-    model_cache: Path | None,
+    record: Path | None,
     problems: str,
     weights: Path | None = _WEIGHTS,
     adapter: str | None = _ADAPTER_OPTION,
@@ -165,11 +165,11 @@ def chosen_tutor(
                 raise click.UsageError(f"--weights cannot be used with --{name.replace('_', '-')}")
         found = Weights(folder=weights, adapter=Path(adapter) if adapter else None, free=free)
         found.check()
-        return Tutor(models=models, cache=None, noise="none", weights=found, problems=problems)
+        return Tutor(models=models, record=None, noise="none", weights=found, problems=problems)
     if free:
         raise click.UsageError("--free requires --weights: for an endpoint, set `schema` in its settings")
     models = _with_adapter(models, adapter)
-    return Tutor(models=models, cache=model_cache, noise=noise, weights=None, problems=problems, wait=wait)
+    return Tutor(models=models, record=record, noise=noise, weights=None, problems=problems, wait=wait)
 
 
 def at_most(models: Models, max_tokens: int) -> Models:

@@ -30,7 +30,7 @@ from soliloquy.recipes.scaffold.states import (
 from soliloquy.runtime.answers import Unreadable
 from soliloquy.runtime.ask import Ask, Unusable
 from soliloquy.runtime.events import Outcome
-from soliloquy.v1.conversation_pb2 import Conversation, Judge, Resolution, Turn
+from soliloquy.v1.conversation_pb2 import Conversation, Judge, Opinion, Resolution, Ruling, Turn
 from soliloquy.v1.events_pb2 import ConversationFinished, ReplyNeeded
 
 
@@ -68,8 +68,9 @@ async def _judge_session(conversation: Conversation, ask: Ask) -> None:
     """Has the session judged as a whole, as the paper does; an unusable judgement says nothing."""
     with suppress(Unusable):
         verdict = await ask(prompting.judging(conversation), SessionVerdict)
-        if verdict.decision == "drop":
-            conversation.labels = ConversationLabels(dropped_because=verdict.reason).SerializeToString()
+        ruling = Ruling.RULING_YES if verdict.decision == "keep" else Ruling.RULING_NO
+        opinion = Opinion(criterion="keep", ruling=ruling, judge="model", because=verdict.reason)
+        conversation.labels = ConversationLabels(session=opinion).SerializeToString()
 
 
 def _check(tutored: Tutored, conversation: Conversation) -> None:

@@ -22,6 +22,7 @@ from soliloquy.recipes.scaffold.fit import check_answer, find_misfit, needs_calc
 from soliloquy.recipes.scaffold.labels_pb2 import ConversationLabels
 from soliloquy.recipes.scaffold.memory import (
     closing_state,
+    plan_of,
     questions,
     solved,
     solved_after,
@@ -41,7 +42,7 @@ from soliloquy.recipes.scaffold.states import (
     found_state,
     solving,
 )
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, Turn
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Ruling, Turn
 
 
 def check(conversation: Conversation) -> CheckedConversation:
@@ -118,8 +119,14 @@ def _progress(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
 
 
 def _session(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
-    if why := ConversationLabels.FromString(conversation.labels).dropped_because:
-        yield len(conversation.turns), why
+    opinion = ConversationLabels.FromString(conversation.labels).session
+    if opinion.ruling == Ruling.RULING_NO:
+        yield len(conversation.turns), opinion.because
+
+
+def _verifier(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
+    if why := plan_of(conversation.problem).refused_because:
+        yield 1, why
 
 
 _NEEDS: Needs = {"plan": lambda conversation: bool(questions(conversation))}
@@ -132,6 +139,7 @@ _RULES: dict[str, Rule] = (
         "blind": _blind,
         "progress": _progress,
         "session": _session,
+        "verifier": _verifier,
     }
 )
 BOOK = rulebook(POLICY, "scaffold/rules.toml", [*_RULES, *REPLY_RULES])

@@ -78,6 +78,9 @@ class ModelServiceClient:
         digests = {"": "base", **{one.name: one.digest for one in info.adapters}}
         return f"{info.digest} {digests[adapter]}" if info.digest and digests.get(adapter) else ""
 
+    def manners(self, request: GenerateRequest) -> Sequence[str]:
+        return ["is a model service", "takes a schema as a grammar and seeds"]
+
     async def close(self) -> None:
         for channel in self._channels:
             await channel.close()

@@ -5,7 +5,7 @@ import json
 import logging
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -147,6 +147,17 @@ class OpenAIClient:
     async def identity(self, adapter: str) -> str:
         """Returns the address: an endpoint tells nothing else of its weights."""
         return self._endpoint.base_url
+
+    def manners(self, request: GenerateRequest) -> Sequence[str]:
+        attempt = self.attempt(request)
+        dialect, without = attempt.dialect, sorted(attempt.without)
+        return [
+            f"speaks {'no known dialect' if dialect.name == UNKNOWN else dialect.name}",
+            f"takes {attempt.form.name.partition(' (')[0]}{'' if 'seed' in without else ' and seeds'}",
+            *(["finds its cache by prompt_cache_key"] if dialect.cache_key else []),
+            *(["has prompts marked for its cache"] if dialect.cache_marks else []),
+            *([f"is asked without {' and '.join(without)}"] if without else []),
+        ]
 
     async def close(self) -> None:
         if self._listing:

@@ -8,8 +8,8 @@ from pathlib import Path
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import ModelRefused, Reserve, StreamingModel, StreamListener
 from soliloquy.runtime.model.accounting import CountedModel
-from soliloquy.runtime.model.cache import AnswerCache, CachedModel
 from soliloquy.runtime.model.keys import key_of
+from soliloquy.runtime.model.recording import RecordedModel, Recording
 from soliloquy.runtime.model.remote import EndpointClient, RemoteModel
 from soliloquy.runtime.model.settings import Endpoint, Models
 from soliloquy.runtime.model.spending import Spending
@@ -84,7 +84,7 @@ class ModelByRole:
 async def open_models(
     models: Models,
     scripted: Callable[[], StreamingModel],
-    cache_folder: Path | None,
+    record: Path | None,
     *,
     holds: bool = False,
     findings: Path | None = None,
@@ -92,14 +92,15 @@ async def open_models(
 ) -> AsyncIterator[ModelByRole]:
     """Raises Failure for a missing key. `holds` lets calls wait while an endpoint refuses them all.
 
-    `findings` is a file for what the processes of a run learn about endpoints, `spending` one for what they are billed.
+    `record` is a folder for requests with their answers, `findings` a file for what the processes of a run learn about
+    endpoints, `spending` one for what they are billed.
     """
     answering: dict[str, StreamingModel] = {}
     remotes: list[RemoteModel] = []
     async with AsyncExitStack() as at_hand:
-        cache = AnswerCache(cache_folder) if cache_folder else None
-        if cache:
-            at_hand.callback(cache.close)
+        recording = Recording(record) if record else None
+        if recording:
+            at_hand.callback(recording.close)
         account = Spending(spending) if spending else None
         if account:
             at_hand.callback(account.close)
@@ -115,7 +116,9 @@ async def open_models(
             at_hand.push_async_callback(remote.close)
             remotes.append(remote)
             counted = CountedModel(remote, name, endpoint)
-            answering[name] = CachedModel(counted, name, endpoint, remote.identity, cache) if cache else counted
+            answering[name] = (
+                RecordedModel(counted, name, endpoint, remote.identity, recording) if recording else counted
+            )
         yield ModelByRole(models, answering, remotes)
 
 

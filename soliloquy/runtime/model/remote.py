@@ -3,6 +3,7 @@
 import asyncio
 import random
 import time
+from collections.abc import Sequence
 from typing import Protocol
 
 from soliloquy.runtime.model import ModelRefused, StreamListener, metrics
@@ -34,6 +35,9 @@ class EndpointClient(Protocol):
 
     async def identity(self, adapter: str) -> str:
         """Returns what tells the weights that answer from others of the same name; empty if that is unknown."""
+
+    def manners(self, request: GenerateRequest) -> Sequence[str]:
+        """Returns how such a request is sent and taken, in a few words each, by what is known so far."""
 
     async def close(self) -> None: ...
 

@@ -109,7 +109,7 @@ def test_a_topic_that_only_stands_beside_the_numbers_is_not_what_a_problem_is_ab
 
 def test_the_rule_for_topics_rejects_what_only_mentions_its_topic() -> None:
     kinds = as_counts(judge_topics())
-    assert kinds["about their topic"] == {"labelled": 35, "right": 34, "rejected": 1}
+    assert kinds["about their topic"] == {"labelled": 35, "right": 35}
     assert kinds["mention it"] == {"labelled": 25, "right": 22, "accepted": 3}
 
 

@@ -24,14 +24,14 @@ def chosen(*arguments: str) -> tuple[Models, Path | None]:
     @click.command()
     @model_options
     @click.option("--noise", default="none")
-    def command(*, models: Models, model_cache: Path | None, noise: str) -> None:
-        found.extend((models, model_cache))
+    def command(*, models: Models, record: Path | None, noise: str) -> None:
+        found.extend((models, record))
 
     result = CliRunner().invoke(command, arguments, standalone_mode=False)
     if result.exception:
         raise result.exception
-    models, cache = found
-    return models, cache
+    models, record = found
+    return models, record
 
 
 def refusal(*arguments: str) -> str:
@@ -41,16 +41,16 @@ def refusal(*arguments: str) -> str:
 
 
 def test_nothing_said_is_the_scripted_model() -> None:
-    models, cache = chosen()
+    models, record = chosen()
     assert {endpoint.engine for endpoint in models.used.values()} == {"scripted"}
-    assert cache is None
+    assert record is None
 
 
 def test_an_endpoint_is_for_all_roles() -> None:
-    models, cache = chosen("--model", "openai", "--base-url", URL, "--model-name", "large", "--model-cache", "kept")
+    models, record = chosen("--model", "openai", "--base-url", URL, "--model-name", "large", "--record", "kept")
     [endpoint] = models.used.values()
     assert (endpoint.engine, endpoint.base_url, endpoint.model) == ("openai", URL, "large")
-    assert cache == Path("kept")
+    assert record == Path("kept")
     models, _ = chosen("--model", "ray", "--model-address", "127.0.0.1:9000")
     assert [endpoint.address for endpoint in models.used.values()] == ["127.0.0.1:9000"]
 

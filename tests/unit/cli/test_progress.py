@@ -98,6 +98,8 @@ REPORT = {
     "failed": 0,
     "enrichment": {},
     "unfit": {},
+    "answers": {},
+    "asked_again": {},
     "turns": 1_120,
     "python_turns": 60,
     "executions": {"ok": 60, "timeout": 1},
@@ -126,6 +128,21 @@ def test_a_summary_is_in_words_and_leaves_out_what_did_not_occur() -> None:
     }
 
 
+def test_the_prompts_that_were_asked_again_most_are_named_with_their_share_and_commonest_reason() -> None:
+    again = {
+        "scaffold/tutoring: questions": 6,
+        "scaffold/tutoring: unusable": 2,
+        "scaffold/student: state": 3,
+        "scaffold/judging: unusable": 1,
+        "scaffold/verifying: unusable": 2,
+    }
+    answers = {"scaffold/tutoring": 50, "scaffold/student": 60, "scaffold/judging": 5, "scaffold/verifying": 20}
+    told = summary(REPORT | {"answers": answers, "asked_again": again}, "mine")
+    assert told["asked again most"] == (
+        "scaffold/tutoring 16% (questions), scaffold/student 5% (state), scaffold/verifying 10% (unusable)"
+    )
+
+
 def test_what_was_billed_is_told_with_what_got_lost_and_an_unknown_cost_is_said_to_be_unknown() -> None:
     account = {"requests": 450, "prompt": 70_000, "cached": 14_000, "completion": 5_000, "reasoning": 900}
     billed = dict.fromkeys(("cache_write", "dollars", "unpriced"), 0) | account
@@ -140,4 +157,5 @@ def test_what_was_billed_is_told_with_what_got_lost_and_an_unknown_cost_is_said_
 
 def test_the_next_commands_can_be_pasted_whatever_the_folder_is_called() -> None:
     assert next_commands("mine", rejected=0) == "Read it: soliloquy show mine\nSee its figures: soliloquy report mine"
+    assert "asked again: soliloquy show mine 4e57" in next_commands("mine", rejected=0, again="4e57")
     assert "show 'my äpples' --rejected" in next_commands("my äpples", rejected=1)

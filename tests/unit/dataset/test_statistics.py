@@ -302,6 +302,22 @@ def test_answers_that_went_back_and_turns_taken_back_are_counted_with_their_toke
     assert counts["mending"] == {"completion": 9, "prompt": 120}
 
 
+def test_answers_that_were_asked_for_again_are_counted_by_prompt_and_reason() -> None:
+    made = conversation()
+    for turn in made.turns:
+        del turn.calls[:]
+    turn = made.turns[0]
+    for raw in (["{"], ["{", "[", "{}"]):
+        turn.calls.add(role="composer", prompt="soliloquy/no_python", raw=raw)
+    turn.rejected.add(role="composer", prompt="soliloquy/no_python", rule="steps", calls=[0])
+    made.rewinds.add(rule="length").turns.add(number=3).calls.add(role="student", prompt="soliloquy/student", raw=["?"])
+    tally = Tally()
+    tally.add(accepted_rows([made]), accepted=True)
+    counts = tally.as_json()
+    assert counts["answers"] == {"soliloquy/no_python": 4, "soliloquy/student": 1}
+    assert counts["asked_again"] == {"soliloquy/no_python: steps": 1, "soliloquy/no_python: unusable": 2}
+
+
 def test_the_enrichment_that_conversations_share_is_counted_once_as_in_the_manifest() -> None:
     made = [conversation(), conversation()]
     for one in made:

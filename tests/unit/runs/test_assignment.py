@@ -53,7 +53,7 @@ def test_a_key_is_read_where_it_is_used_and_not_sent_to_a_process(
     (tmp_path / "key").write_text("sk-secret", "utf-8")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     hosted = Endpoint(engine="openai", base_url="http://127.0.0.1:1/v1", key_file=tmp_path / "key")
-    model = ModelSettings(problems=["physics"], models=shipped_models().only_at(hosted), cache=tmp_path)
+    model = ModelSettings(problems=["physics"], models=shipped_models().only_at(hosted), record=tmp_path)
     assignment = Assignment(services=["tutor"], transport=Path("log.sqlite"), model=model)
     line = assignment.to_json()
     assert b"sk-secret" not in line

@@ -11,6 +11,7 @@ from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import NO_RESERVE, ModelRefused, Reserve, StreamListener
 from soliloquy.runtime.model.checking import require_endpoints
 from soliloquy.runtime.model.opening import ModelByRole, open_models
+from soliloquy.runtime.model.recording import FILE
 from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.model.settings_file import read_models, shipped_models
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Record, Sampling
@@ -110,15 +111,16 @@ async def test_a_fallback_that_is_away_is_said_before_anything_is_asked(tmp_path
         await require_endpoints(read(tmp_path, f'{two}[roles.composer]\nendpoint = "other"\n'), None)
 
 
-async def test_with_a_cache_a_model_service_is_asked_and_no_other_endpoint(tmp_path: Path) -> None:
+async def test_once_answers_are_recorded_a_model_service_is_asked_and_no_other_endpoint(tmp_path: Path) -> None:
     def models(place: str) -> Models:
         two = f'endpoint = "one"\n[endpoints.one]\nengine = "scripted"\n[endpoints.other]\n{place}\n'
         return read(tmp_path, f'{two}[roles.composer]\nfallback = "other"\n')
 
+    (tmp_path / FILE).touch()
     hosted, service = 'engine = "openai"\nbase_url = "http://127.0.0.1:1/v1"', 'engine = "ray"\naddress = "127.0.0.1:1"'
-    await require_endpoints(models(f'{hosted}\nmodel = "m"'), tmp_path / "cache")
+    await require_endpoints(models(f'{hosted}\nmodel = "m"'), tmp_path)
     with pytest.raises(Failure, match="start this fallback"):
-        await require_endpoints(models(service), tmp_path / "cache")
+        await require_endpoints(models(service), tmp_path)
 
 
 async def test_an_answer_says_who_gave_it_where_several_may(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -50,6 +50,9 @@ class Saying:
 
     async def identity(self, adapter: str) -> str:
         return adapter
+
+    def manners(self, request: GenerateRequest) -> Sequence[str]:
+        return ()
 
     async def close(self) -> None: ...
 
