@@ -15,8 +15,8 @@ from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest
 from tests.unit.scripted.growing import DESK
 
 BANKS = {"soliloquy": "physics", "mathdial": "arithmetic", "scaffold": "physics", "mathwell": "arithmetic"}
-# Evaluations ask these, or a run whose model does not err; the stand-in's conversations do not.
-SELDOM = {"mathwell/reading", "scaffold/plan", "scaffold/solving", "mathdial/mistaking"}
+# Evaluations ask these, conversations do not.
+SELDOM = {"mathwell/reading", "scaffold/plan", "scaffold/solving"}
 
 
 class Rambling:
