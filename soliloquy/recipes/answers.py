@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic.config import JsonDict
 
 from soliloquy.recipes.speech import cleaned, has_alternatives, is_about_the_message, is_only_a_name, second_speaker
 from soliloquy.runtime.answers import Answer, Fields, Refusal, Unreadable, is_refusal, partial_field
@@ -124,12 +125,17 @@ class PlainAnswer(Answer):
         return ""
 
 
+# A weak model talks on in any string that a grammar leaves open, up to its limit of tokens. Where no grammar holds it,
+# a longer text is read too.
+_SHORT: JsonDict = {"maxLength": 60}
+
+
 class StatedClaim(Fields):
     """A result that a message gives, as its speaker says beside it."""
 
-    quantity: Annotated[str, BeforeValidator(_text_of)] = Field(default="", alias="Quantity")
-    value: Annotated[Text, BeforeValidator(_text_of)] = Field(alias="Value")
-    unit: Annotated[str, BeforeValidator(_text_of)] = Field(default="", alias="Unit")
+    quantity: Annotated[str, BeforeValidator(_text_of)] = Field(default="", alias="Quantity", json_schema_extra=_SHORT)
+    value: Annotated[Text, BeforeValidator(_text_of)] = Field(alias="Value", json_schema_extra=_SHORT)
+    unit: Annotated[str, BeforeValidator(_text_of)] = Field(default="", alias="Unit", json_schema_extra=_SHORT)
 
 
 _Claims = Annotated[list[StatedClaim], Field(max_length=_MOST_CLAIMS)]

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from soliloquy.runtime.answers import Answer
 from soliloquy.runtime.failure import Failure
@@ -15,8 +15,8 @@ from soliloquy.runtime.model.samples import split, with_seeds
 from soliloquy.runtime.thoughts import parts_of
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Message, Sampling
 
-# A reasoning model thinks before it answers.
-ANSWER_SECONDS = 30.0
+# A reasoning model thinks before it answers, and a small machine writes three tokens a second.
+ANSWER_SECONDS = 120.0
 _ANSWER_TOKENS = 300
 # More than any model writes: most endpoints say what they allow instead.
 _TOO_MANY_TOKENS = 1 << 24
@@ -30,6 +30,12 @@ _CONTEXT_FIELDS = ("max_model_len", "context_length", "context_window", "max_con
 class _Boat(Answer):
     name: str
     reason: str
+
+
+class _Ok(Answer):
+    """An answer that ends soon: some servers finish what they have begun, although nobody waits for it."""
+
+    ok: Literal["ok"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -146,12 +152,13 @@ async def _limits(client: OpenAIClient, entry: Mapping[str, Any]) -> str:
     """Returns the context that the list of models tells, else what the endpoint says about too long an answer."""
     if tokens := _context_tokens(entry):
         return f"{tokens} tokens of context"
+    question = _request(seed=3, schema=_Ok.json_schema(), max_tokens=_TOO_MANY_TOKENS)
+    question.messages[0].text = 'Reply with {"ok": "ok"} and nothing else.'
     try:
-        await _answer(client, _request(seed=3, max_tokens=_TOO_MANY_TOKENS))
+        await _answer(client, question)
     except ModelRefused as refused:
         return str(refused)
     except Failure:
-        # It began a long answer.
         pass
     return "none told"
 

@@ -35,7 +35,8 @@ from soliloquy.v1.runs_pb2 import Run
 # Some prompts come only in some conversations, and some are asked by evaluations alone.
 _MOST_CONVERSATIONS = 6
 _MOST_TURNS = 20
-_TRIAL_SECONDS = 180.0
+# Three answers of a small machine.
+_TRIAL_SECONDS = 600.0
 
 MakeHandlers = Callable[[Model], Mapping[type[Message], Handler]]
 

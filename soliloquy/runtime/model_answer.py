@@ -12,9 +12,22 @@ from soliloquy.v1.model_pb2 import Completion, Finish
 # An object that was finished, whatever was to follow it.
 _WHOLE = re.compile(r"\}\s*`*\s*\Z")
 
+_DIGITS = re.compile(r"\d+")
+# The characters at the end of an answer in which something comes three times, and those that an asker quotes.
+_REPETITIVE = 600
+_BEGINNING = 300
+
 
 class CutOff(Unreadable):
     """The answer reached its limit of tokens."""
+
+
+class Endless(CutOff):
+    """The answer repeats itself up to the limit, so that more room would hold more of the same."""
+
+    def __init__(self, beginning: str) -> None:
+        super().__init__("it repeats itself without end")
+        self.beginning = beginning
 
 
 class Filtered(Unreadable):
@@ -30,6 +43,7 @@ OUTCOMES: dict[type[Unreadable], ParseOutcome] = {
     Refusal: ParseOutcome.PARSE_OUTCOME_REFUSED,
     Filtered: ParseOutcome.PARSE_OUTCOME_FILTERED,
     CutOff: ParseOutcome.PARSE_OUTCOME_CUT_OFF,
+    Endless: ParseOutcome.PARSE_OUTCOME_CUT_OFF,
     Empty: ParseOutcome.PARSE_OUTCOME_EMPTY,
 }
 
@@ -79,8 +93,17 @@ def _check_finish(completion: Completion, words: Words) -> None:
     if completion.finish == Finish.FINISH_REFUSAL:
         raise Refusal(words.text)
     if completion.finish == Finish.FINISH_LENGTH:
+        if _repeats_itself(words.text):
+            raise Endless(words.text[:_BEGINNING])
         raise CutOff(
             "it reached the limit of tokens" + (" while thinking" if words.thoughts and not words.text else "")
         )
     if not words.text.strip():
         raise Empty("it has no words")
+
+
+def _repeats_itself(text: str) -> bool:
+    """Returns whether the end says the same again and again, except for numbers that may count."""
+    end = _DIGITS.sub("0", text)[-_REPETITIVE:]
+    periods = range(1, _REPETITIVE // 3 + 1)
+    return len(end) == _REPETITIVE and any(end[period:] == end[:-period] for period in periods)
