@@ -2,9 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from soliloquy.runtime.answers import Answer
 from soliloquy.runtime.failure import Failure
@@ -23,8 +23,6 @@ _TOO_MANY_TOKENS = 1 << 24
 # Endpoints keep prefixes of a thousand tokens and more.
 _PREFIX = f"Here are some numbers that nobody asks about: {' '.join(map(str, range(100, 600)))}.\n\n"
 _QUESTION = "Invent a name for a small boat, and say in one sentence why it fits."
-# The fields in which lists of models tell how long a conversation may be.
-_CONTEXT_FIELDS = ("max_model_len", "context_length", "context_window", "max_context_length", "inputTokenLimit")
 
 
 class _Boat(Answer):
@@ -66,7 +64,7 @@ class _Streamed:
         return lambda _: self.pieces.append(time.monotonic() - began)
 
 
-async def endpoint_facts(client: OpenAIClient, model: str) -> EndpointFacts:
+async def endpoint_facts(client: OpenAIClient) -> EndpointFacts:
     """Raises Failure for an endpoint that does not answer."""
     first, again = [await _answer(client, _request(seed=1)) for _ in range(2)]
     other = await _answer(client, _request(seed=2))
@@ -74,7 +72,6 @@ async def endpoint_facts(client: OpenAIClient, model: str) -> EndpointFacts:
     # Words of free text may wait until the model's thoughts are over, so it streams an answer with a schema.
     streamed = _Streamed()
     await _answer(client, _request(seed=1, schema=_Boat.json_schema()), streamed)
-    listed = await client.listed()
     attempt = client.attempt(_request(seed=1))
     return EndpointFacts(
         dialect=client.dialect.name,
@@ -84,7 +81,7 @@ async def endpoint_facts(client: OpenAIClient, model: str) -> EndpointFacts:
         n=_several(len(several), refused="n" in attempt.without),
         usage=_usage(again),
         cached_tokens=f"{again.cached_tokens} of {again.prompt_tokens}" if again.cached_tokens else "none seen",
-        limits=await _limits(client, next((entry for entry in listed if entry["id"] == model), {})),
+        limits=await _limits(client),
         refuses=sorted(attempt.without - client.dialect.without),
     )
 
@@ -148,9 +145,9 @@ def _usage(completion: Completion) -> str:
     return ", ".join(counts + cost) or "not counted"
 
 
-async def _limits(client: OpenAIClient, entry: Mapping[str, Any]) -> str:
+async def _limits(client: OpenAIClient) -> str:
     """Returns the context that the list of models tells, else what the endpoint says about too long an answer."""
-    if tokens := _context_tokens(entry):
+    if tokens := (await client.served()).context_tokens:
         return f"{tokens} tokens of context"
     question = _request(seed=3, schema=_Ok.json_schema(), max_tokens=_TOO_MANY_TOKENS)
     question.messages[0].text = 'Reply with {"ok": "ok"} and nothing else.'
@@ -161,7 +158,3 @@ async def _limits(client: OpenAIClient, entry: Mapping[str, Any]) -> str:
     except Failure:
         pass
     return "none told"
-
-
-def _context_tokens(listed: Mapping[str, Any]) -> int:
-    return max((tokens for name in _CONTEXT_FIELDS if isinstance(tokens := listed.get(name), int)), default=0)

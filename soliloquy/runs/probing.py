@@ -145,7 +145,7 @@ async def probe_endpoint(base_url: str, model: str, recipe: str, problems: str) 
     client = OpenAIClient(_NAME, endpoint, key_of(endpoint, _NAME))
     async with AsyncExitStack() as stack:
         stack.push_async_callback(client.close)
-        found = await endpoint_facts(client, model)
+        found = await endpoint_facts(client)
         stack.push_async_callback(pool.stop)
         await pool.start()
         on_trial = await stack.enter_async_context(open_models(models, lambda: scripted, None))

@@ -8,7 +8,7 @@ from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.runtime.model.faults import RetryableFault, TimedOut, UnknownModel
 from soliloquy.runtime.model.opening import client_for
-from soliloquy.runtime.model.settings import Endpoint, Models, described
+from soliloquy.runtime.model.settings import ANY_MODEL, Endpoint, Models, described
 from soliloquy.runtime.model.spending import BudgetUsed, Spending, billed
 from soliloquy.v1.model_pb2 import GenerateRequest, Message, Sampling
 
@@ -63,6 +63,11 @@ async def _fault(name: str, endpoint: Endpoint, findings: Path | None, spending:
         with billed(spending, name, endpoint, question) as bill:
             async with asyncio.timeout(CHECK_SECONDS):
                 bill(await client.ask(question, CHECK_SECONDS))
+        other = (await client.served()).name
+        if other and endpoint.model not in (other, ANY_MODEL):
+            return UnknownModel(
+                f"{described(name, endpoint)} serves {other!r}, and answers as if it were this model: name that"
+            )
     except TimeoutError:
         return TimedOut(f"{described(name, endpoint)} did not answer within {CHECK_SECONDS:g} s")
     except RetryableFault as fault:

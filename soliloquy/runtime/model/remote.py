@@ -3,7 +3,7 @@
 import asyncio
 import random
 import time
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from soliloquy.runtime.model import ModelRefused, StreamListener, metrics
 from soliloquy.runtime.model.faults import EndpointRefuses, Held, ModelFailed, RetryableFault, TimedOut
@@ -24,6 +24,15 @@ SPREAD = 0.25
 REFUSALS = 10
 
 
+class ServedModel(NamedTuple):
+    """What an endpoint says of the model that it serves."""
+
+    # Empty if it has several, or answers only under their names.
+    name: str = ""
+    # 0 if it does not say.
+    context_tokens: int = 0
+
+
 class EndpointClient(Protocol):
     """One protocol for calling an endpoint."""
 
@@ -34,6 +43,9 @@ class EndpointClient(Protocol):
 
     async def identity(self, adapter: str) -> str:
         """Returns what tells the weights that answer from others of the same name; empty if that is unknown."""
+
+    async def served(self) -> ServedModel:
+        """Returns what it says of its model; nothing if it does not answer."""
 
     async def close(self) -> None: ...
 

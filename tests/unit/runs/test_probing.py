@@ -35,7 +35,7 @@ def words(
 
 async def facts(answer: Answer) -> EndpointFacts:
     async with line_to(Answering(answer)) as client:
-        return await endpoint_facts(client, "large")
+        return await endpoint_facts(client)
 
 
 async def test_what_an_endpoint_refuses_is_named_and_left_out_of_the_other_questions() -> None:

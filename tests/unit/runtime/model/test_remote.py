@@ -18,7 +18,7 @@ from soliloquy.runtime.model.faults import (
     TimedOut,
     Unreachable,
 )
-from soliloquy.runtime.model.remote import REFUSALS, TRIES, RemoteModel
+from soliloquy.runtime.model.remote import REFUSALS, TRIES, RemoteModel, ServedModel
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from tests.waiting import until
@@ -50,6 +50,9 @@ class Saying:
 
     async def identity(self, adapter: str) -> str:
         return adapter
+
+    async def served(self) -> ServedModel:
+        return ServedModel()
 
     async def close(self) -> None: ...
 
