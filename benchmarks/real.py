@@ -104,7 +104,7 @@ def _conversations(dataset: Path) -> Iterator[tuple[Conversation, bool]]:
 
 def _real_calls(conversation: Conversation) -> Iterator[ModelCall]:
     for call in (*conversation.problem.enrichment.calls, *calls_of_turns(conversation)):
-        if call.model and call.model != _SCRIPTED:
+        if call.engine and call.engine != _SCRIPTED:
             yield call
 
 
