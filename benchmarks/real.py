@@ -85,7 +85,8 @@ def real(*, folder: Path, sample: bool, as_json: bool) -> None:
         click.echo(json.dumps(figures))
         return
     for title, rows in figures.items():
-        made = table(title, *(rows[0] if rows else ()))
+        click.echo(title)
+        made = table(*(rows[0] if rows else ()))
         for row in rows:
             made.add_row(*(f"{value:,}" if isinstance(value, int) else str(value) for value in row.values()))
         Console().print(made)

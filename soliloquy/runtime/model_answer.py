@@ -93,7 +93,7 @@ def _check_finish(completion: Completion, words: Words) -> None:
     if completion.finish == Finish.FINISH_REFUSAL:
         raise Refusal(words.text)
     if completion.finish == Finish.FINISH_LENGTH:
-        if _repeats_itself(words.text):
+        if repeats_itself(words.text):
             raise Endless(words.text[:_BEGINNING])
         raise CutOff(
             "it reached the limit of tokens" + (" while thinking" if words.thoughts and not words.text else "")
@@ -102,7 +102,7 @@ def _check_finish(completion: Completion, words: Words) -> None:
         raise Empty("it has no words")
 
 
-def _repeats_itself(text: str) -> bool:
+def repeats_itself(text: str) -> bool:
     """Returns whether the end says the same again and again, except for numbers that may count."""
     end = _DIGITS.sub("0", text)[-_REPETITIVE:]
     periods = range(1, _REPETITIVE // 3 + 1)
