@@ -21,7 +21,8 @@ _ANSWER_TOKENS = 300
 # More than any model writes: most endpoints say what they allow instead.
 _TOO_MANY_TOKENS = 1 << 24
 # Endpoints keep prefixes of a thousand tokens and more.
-_PREFIX = f"Here are some numbers that nobody asks about: {' '.join(map(str, range(100, 600)))}.\n\n"
+_NUMBERS = 500
+_PREFIX = f"Here are some numbers that nobody asks about: {' '.join(map(str, range(100, 100 + _NUMBERS)))}."
 _QUESTION = "Invent a name for a small boat, and say in one sentence why it fits."
 
 
@@ -42,6 +43,8 @@ class EndpointFacts:
 
     # The dialect in which it is asked.
     dialect: str
+    # Some servers leave system messages out.
+    system: str
     streaming: str
     reasoning: str
     seeds: str
@@ -75,6 +78,7 @@ async def endpoint_facts(client: OpenAIClient) -> EndpointFacts:
     attempt = client.attempt(_request(seed=1))
     return EndpointFacts(
         dialect=client.dialect.name,
+        system=_system(first),
         streaming=_streaming(streamed, refused="stream" in attempt.without),
         reasoning=_reasoning([first, again, other]),
         seeds="refused" if "seed" in attempt.without else _seeds(first, again, other),
@@ -101,11 +105,18 @@ async def _answer(
 def _request(*, seed: int, schema: str = "", max_tokens: int = _ANSWER_TOKENS) -> GenerateRequest:
     return GenerateRequest(
         role="probe",
-        messages=[Message(role="user", text=_PREFIX + _QUESTION)],
+        messages=[Message(role="system", text=_PREFIX), Message(role="user", text=_QUESTION)],
         schema=schema,
         sampling=Sampling(temperature=1.0, top_p=1.0, max_tokens=max_tokens),
         seed=seed,
     )
+
+
+def _system(completion: Completion) -> str:
+    if not completion.prompt_tokens:
+        return "unknown: tokens are not counted"
+    # Each number of the prefix is a token or more.
+    return "read" if completion.prompt_tokens > _NUMBERS else "left out: its template has no room for system messages"
 
 
 def _streaming(streamed: _Streamed, *, refused: bool) -> str:
@@ -150,7 +161,7 @@ async def _limits(client: OpenAIClient) -> str:
     if tokens := (await client.served()).context_tokens:
         return f"{tokens} tokens of context"
     question = _request(seed=3, schema=_Ok.json_schema(), max_tokens=_TOO_MANY_TOKENS)
-    question.messages[0].text = 'Reply with {"ok": "ok"} and nothing else.'
+    question.messages[-1].text = 'Reply with {"ok": "ok"} and nothing else.'
     try:
         await _answer(client, question)
     except ModelRefused as refused:

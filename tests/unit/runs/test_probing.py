@@ -92,6 +92,15 @@ async def test_counts_of_tokens_are_those_of_the_endpoint() -> None:
     assert (await facts(lambda _: words("Gull"))).usage == "not counted"
 
 
+@pytest.mark.parametrize(
+    ("prompt_tokens", "told"), [(1200, "read"), (30, "left out: its template"), (0, "unknown: tokens are not counted")]
+)
+async def test_a_server_that_leaves_system_messages_out_is_known_by_the_tokens_that_it_counts(
+    prompt_tokens: int, told: str
+) -> None:
+    assert (await facts(lambda _: words("Gull", {"prompt_tokens": prompt_tokens}))).system.startswith(told)
+
+
 async def test_a_limit_is_told_in_the_endpoints_own_words() -> None:
     def limited(body: Mapping[str, Any]) -> Callable[[], web.Response]:
         if body["max_tokens"] > 8192:
