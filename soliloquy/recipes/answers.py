@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StringC
 from pydantic.config import JsonDict
 
 from soliloquy.recipes.speech import cleaned, has_alternatives, is_about_the_message, is_only_a_name, second_speaker
-from soliloquy.runtime.answers import Answer, Fields, Refusal, Unreadable, is_refusal, partial_field
+from soliloquy.runtime.answers import Answer, Fields, Refusal, Unreadable, is_placeholder, is_refusal, partial_field
 from soliloquy.runtime.code import names, unfenced
 from soliloquy.runtime.files import table_beside
 
@@ -110,7 +110,9 @@ def _claims(value: object) -> object:
 
 def _is_empty(claim: dict[str, Any]) -> bool:
     value = next((claim[key] for key in claim if key.casefold() == "value"), None)
-    return value is None or (isinstance(value, str) and (not value.strip() or says_nothing(value)))
+    if not isinstance(value, str):
+        return value is None
+    return not value.strip() or says_nothing(value) or is_placeholder(value)
 
 
 # A message alone may hold braces, of LaTeX for example.

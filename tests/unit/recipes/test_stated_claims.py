@@ -24,6 +24,10 @@ def claim(value: object, unit: str = "", quantity: str = "W") -> dict[str, objec
     return {"Quantity": quantity, "Value": value, "Unit": unit}
 
 
+def test_a_claim_that_repeats_the_form_is_none() -> None:
+    assert read("It is 3 N.", claim("<number>", "<unit>", "<symbol>")).claims == []
+
+
 def test_a_grammar_leaves_no_room_to_talk_on_in_a_claim_and_a_long_one_is_read_all_the_same() -> None:
     talk = "the force that the load has on each of its four springs, in the unit of the problem"
     stated = claim("3", "N", talk)
