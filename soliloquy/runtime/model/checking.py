@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 
 from soliloquy.runtime.failure import Failure
@@ -60,7 +61,8 @@ async def _fault(name: str, endpoint: Endpoint, findings: Path | None, spending:
     client = client_for(name, endpoint, findings)
     question = GenerateRequest.FromString(_QUESTION.SerializeToString())
     try:
-        with billed(spending, name, endpoint, question) as bill:
+        # It answers; what it says about this question tells nothing about others.
+        with suppress(ModelRefused), billed(spending, name, endpoint, question) as bill:
             async with asyncio.timeout(CHECK_SECONDS):
                 bill(await client.ask(question, CHECK_SECONDS))
         other = (await client.served()).name
@@ -72,9 +74,6 @@ async def _fault(name: str, endpoint: Endpoint, findings: Path | None, spending:
         return TimedOut(f"{described(name, endpoint)} did not answer within {CHECK_SECONDS:g} s")
     except RetryableFault as fault:
         return type(fault)(f"{described(name, endpoint)} does not answer: {fault}")
-    except ModelRefused:
-        # It answers; what it says about this question tells nothing about others.
-        return None
     except BudgetUsed:
         # It ends a run that has begun, with what it spent; the endpoint is not to blame.
         return None
