@@ -19,8 +19,8 @@ ROLES: Mapping[str, Sequence[str]] = {
     "soliloquy": ("planner", "student", "tutor", "codegen", "composer"),
     "scaffold": ("planner", "student", "tutor", "codegen", "composer"),
     "mathdial": ("planner", "student", "tutor", "codegen", "composer"),
-    # Nobody talks, and the composer judges what is written.
-    "mathwell": ("planner", "composer"),
+    # Nobody talks: one role writes problems with their programs, and the other judges them.
+    "mathwell": ("codegen", "composer"),
 }
 _PROBLEMS = {"soliloquy": "physics"}
 ALL = "all"

@@ -128,8 +128,9 @@ class PlainAnswer(Answer):
 
 
 # A weak model talks on in any string that a grammar leaves open, up to its limit of tokens. Where no grammar holds it,
-# a longer text is read too.
+# a longer text is read too. A message may quote a problem.
 _SHORT: JsonDict = {"maxLength": 60}
+MESSAGE: JsonDict = {"maxLength": 2000}
 
 
 class StatedClaim(Fields):
@@ -157,7 +158,7 @@ class ClaimsRead(Answer):
 class StudentMessage(Answer):
     """A student's message, and what it claims."""
 
-    text: Text = Field(alias="Message")
+    text: Text = Field(alias="Message", json_schema_extra=MESSAGE)
     # None if the speaker wrote the message alone.
     claims: StatedClaims = Field(default=None, alias="Claims")
     speaker: ClassVar[str] = "student"
