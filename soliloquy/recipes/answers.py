@@ -179,7 +179,7 @@ class StudentMessage(Answer):
             raise Unreadable(f"the message also speaks for another ({other}); write your own words only")
         if has_alternatives(told):
             raise Unreadable("it offers several messages; write one")
-        if is_about_the_message(spoken):
+        if is_about_the_message(spoken) or is_placeholder(spoken):
             raise Unreadable("it is about the message; write the message itself")
         answer = cls.model_validate({"text": spoken} if claims is None else {"text": spoken, "claims": claims})
         return answer, strict and spoken == told

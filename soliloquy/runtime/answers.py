@@ -26,7 +26,7 @@ _EITHER = re.compile(
 )
 # A brace that begins an object and not a group of LaTeX.
 _BRACE = re.compile(r"(?:^|[\s`:])\{", re.MULTILINE)
-_PLACEHOLDER = re.compile(r"\s*(?:```\w*\s*)?(?:<[A-Za-z][^<>\n]*>[\s,]*)+(?:```\s*)?")
+_PLACEHOLDER = re.compile(r"\s*(?:```\w*\s*)?(?:<[A-Za-z][^<>\n]*(?:>[\s,]*|$))+(?:```\s*)?")
 _FENCE_END = re.compile(r"\n```\s*\Z")
 _NOT_A_WORD = re.compile(r"[\W_]+")
 

@@ -131,6 +131,12 @@ def test_a_model_that_copies_the_form_of_its_answer_is_asked_again(kind: type[An
         kind.read(json.dumps(answer))
 
 
+@pytest.mark.parametrize("form", ["<what the student says>", "<what the student says", "<your message>"])
+def test_a_message_that_is_the_form_of_one_is_asked_for_again(form: str) -> None:
+    with pytest.raises(Unreadable, match="it is about the message"):
+        StudentMessage.read(form)
+
+
 def test_a_message_may_hold_signs_of_less_and_more() -> None:
     for message in ("<3 thank you", "So 3 < x and y > 4?", "I get <x> = 3 for the mean"):
         assert StudentMessage.read(json.dumps({"Message": message, "Claims": []}))[0].text == message
