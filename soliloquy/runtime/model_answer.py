@@ -13,8 +13,9 @@ from soliloquy.v1.model_pb2 import Completion, Finish
 _WHOLE = re.compile(r"\}\s*`*\s*\Z")
 
 _DIGITS = re.compile(r"\d+")
-# The characters at the end of an answer in which something comes three times, and those that an asker quotes.
-_REPETITIVE = 600
+# A repetition has so many characters in all; small models have repeated up to 618.
+_REPETITION, _LONGEST_REPETITION = 600, 2400
+# What an asker quotes of it.
 _BEGINNING = 300
 
 
@@ -103,7 +104,10 @@ def _check_finish(completion: Completion, words: Words) -> None:
 
 
 def repeats_itself(text: str) -> bool:
-    """Returns whether the end says the same again and again, except for numbers that may count."""
-    end = _DIGITS.sub("0", text)[-_REPETITIVE:]
-    periods = range(1, _REPETITIVE // 3 + 1)
-    return len(end) == _REPETITIVE and any(end[period:] == end[:-period] for period in periods)
+    """Returns whether the end says the same three times, except for numbers that may count."""
+    end = _DIGITS.sub("0", text)[-_LONGEST_REPETITION:]
+    for period in range(1, len(end) // 3 + 1):
+        repeated = end[-max(_REPETITION, 3 * period) :]
+        if len(repeated) >= _REPETITION and repeated[period:] == repeated[:-period]:
+            return True
+    return False

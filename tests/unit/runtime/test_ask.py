@@ -137,9 +137,10 @@ async def test_an_answer_that_was_cut_off_is_asked_for_again_with_more_room_and_
     "endless",
     [
         '{"right": "' + "".join(f"{number}. A metre is 100 cm, so multiply by 100. " for number in range(40)),
+        '{"right": "' + 4 * "".join(f"Then the {word} is at rest. " for word in "abcdefghijklmnopqrstuvw"),
         '{"right":' + " " * 2000,
     ],
-    ids=["a string that counts", "whitespace"],
+    ids=["a string that counts", "a long passage", "whitespace"],
 )
 async def test_an_answer_that_repeats_itself_to_the_limit_gets_no_more_room_and_is_told_so(endless: str) -> None:
     model = Saying(Completion(text=endless, finish=Finish.FINISH_LENGTH), GOOD)
