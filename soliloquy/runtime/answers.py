@@ -75,7 +75,7 @@ class Answer(Fields):
                     return inner[0], False
             else:
                 if copied := _copied(answer.model_dump()):
-                    raise Unreadable(f"it repeats {copied!r} of the form; write your answer in its place")
+                    raise Unreadable(f"it repeats {copied[:80]!r} of the form; write your answer in its place")
                 return answer, strict and answer.model_dump(by_alias=True, exclude_none=True) == data
         raise Unreadable(problem)
 
