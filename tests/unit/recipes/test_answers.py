@@ -131,8 +131,11 @@ def test_a_model_that_copies_the_form_of_its_answer_is_asked_again(kind: type[An
         kind.read(json.dumps(answer))
 
 
-@pytest.mark.parametrize("form", ["<what the student says>", "<what the student says", "<your message>"])
-def test_a_message_that_is_the_form_of_one_is_asked_for_again(form: str) -> None:
+@pytest.mark.parametrize(
+    "form",
+    ["<what the student says>", "<what the student says", "<your message>", 'Yes.\n<intent kind="right">\nIt is 3 N.'],
+)
+def test_a_message_with_the_form_or_a_mark_of_the_prompt_is_asked_for_again(form: str) -> None:
     with pytest.raises(Unreadable, match="it is about the message"):
         StudentMessage.read(form)
 
