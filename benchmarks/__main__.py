@@ -8,7 +8,7 @@ NAMES = (
     *("all", "sandbox", "transport", "observe", "pipeline", "dataset", "gateway", "chat"),
     *("model-client", "model", "engine", "train", "reading", "brought", "solutions", "answers", "manners", "messages"),
     *("claims", "steps", "plans", "variety", "criteria", "soliloquy-rules", "mathdial-rules", "scaffold-rules"),
-    *("evidence", "spellings", "replay", "noise-rates", "noise-cost", "false-verdicts", "forecast", "size"),
+    *("evidence", "spellings", "replay", "noise-rates", "noise-cost", "false-verdicts", "forecast", "real", "size"),
 )
 _MODULES = {name: f"benchmarks.{name.replace('-', '_')}" for name in NAMES if name != "all"}
 

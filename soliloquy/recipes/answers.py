@@ -5,9 +5,10 @@ from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic.config import JsonDict
 
 from soliloquy.recipes.speech import cleaned, has_alternatives, is_about_the_message, is_only_a_name, second_speaker
-from soliloquy.runtime.answers import Answer, Fields, Refusal, Unreadable, is_refusal, partial_field
+from soliloquy.runtime.answers import Answer, Fields, Refusal, Unreadable, is_placeholder, is_refusal, partial_field
 from soliloquy.runtime.code import names, unfenced
 from soliloquy.runtime.files import table_beside
 
@@ -109,7 +110,9 @@ def _claims(value: object) -> object:
 
 def _is_empty(claim: dict[str, Any]) -> bool:
     value = next((claim[key] for key in claim if key.casefold() == "value"), None)
-    return value is None or (isinstance(value, str) and (not value.strip() or says_nothing(value)))
+    if not isinstance(value, str):
+        return value is None
+    return not value.strip() or says_nothing(value) or is_placeholder(value)
 
 
 # A message alone may hold braces, of LaTeX for example.
@@ -124,12 +127,18 @@ class PlainAnswer(Answer):
         return ""
 
 
+# A weak model talks on in any string that a grammar leaves open, up to its limit of tokens. Where no grammar holds it,
+# a longer text is read too. A message may quote a problem.
+_SHORT: JsonDict = {"maxLength": 60}
+MESSAGE: JsonDict = {"maxLength": 2000}
+
+
 class StatedClaim(Fields):
     """A result that a message gives, as its speaker says beside it."""
 
-    quantity: Annotated[str, BeforeValidator(_text_of)] = Field(default="", alias="Quantity")
-    value: Annotated[Text, BeforeValidator(_text_of)] = Field(alias="Value")
-    unit: Annotated[str, BeforeValidator(_text_of)] = Field(default="", alias="Unit")
+    quantity: Annotated[str, BeforeValidator(_text_of)] = Field(default="", alias="Quantity", json_schema_extra=_SHORT)
+    value: Annotated[Text, BeforeValidator(_text_of)] = Field(alias="Value", json_schema_extra=_SHORT)
+    unit: Annotated[str, BeforeValidator(_text_of)] = Field(default="", alias="Unit", json_schema_extra=_SHORT)
 
 
 _Claims = Annotated[list[StatedClaim], Field(max_length=_MOST_CLAIMS)]
@@ -149,7 +158,7 @@ class ClaimsRead(Answer):
 class StudentMessage(Answer):
     """A student's message, and what it claims."""
 
-    text: Text = Field(alias="Message")
+    text: Text = Field(alias="Message", json_schema_extra=MESSAGE)
     # None if the speaker wrote the message alone.
     claims: StatedClaims = Field(default=None, alias="Claims")
     speaker: ClassVar[str] = "student"
@@ -170,7 +179,7 @@ class StudentMessage(Answer):
             raise Unreadable(f"the message also speaks for another ({other}); write your own words only")
         if has_alternatives(told):
             raise Unreadable("it offers several messages; write one")
-        if is_about_the_message(spoken):
+        if is_about_the_message(spoken) or is_placeholder(spoken):
             raise Unreadable("it is about the message; write the message itself")
         answer = cls.model_validate({"text": spoken} if claims is None else {"text": spoken, "claims": claims})
         return answer, strict and spoken == told

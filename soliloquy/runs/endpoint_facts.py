@@ -2,9 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Literal
 
 from soliloquy.runtime.answers import Answer
 from soliloquy.runtime.failure import Failure
@@ -15,21 +15,26 @@ from soliloquy.runtime.model.samples import split, with_seeds
 from soliloquy.runtime.thoughts import parts_of
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Message, Sampling
 
-# A reasoning model thinks before it answers.
-ANSWER_SECONDS = 30.0
+# A reasoning model thinks before it answers, and a small machine writes three tokens a second.
+ANSWER_SECONDS = 120.0
 _ANSWER_TOKENS = 300
 # More than any model writes: most endpoints say what they allow instead.
 _TOO_MANY_TOKENS = 1 << 24
 # Endpoints keep prefixes of a thousand tokens and more.
-_PREFIX = f"Here are some numbers that nobody asks about: {' '.join(map(str, range(100, 600)))}.\n\n"
+_NUMBERS = 500
+_PREFIX = f"Here are some numbers that nobody asks about: {' '.join(map(str, range(100, 100 + _NUMBERS)))}."
 _QUESTION = "Invent a name for a small boat, and say in one sentence why it fits."
-# The fields in which lists of models tell how long a conversation may be.
-_CONTEXT_FIELDS = ("max_model_len", "context_length", "context_window", "max_context_length", "inputTokenLimit")
 
 
 class _Boat(Answer):
     name: str
     reason: str
+
+
+class _Ok(Answer):
+    """An answer that ends soon: some servers finish what they have begun, although nobody waits for it."""
+
+    ok: Literal["ok"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,6 +43,8 @@ class EndpointFacts:
 
     # The dialect in which it is asked.
     dialect: str
+    # Some servers leave system messages out.
+    system: str
     streaming: str
     reasoning: str
     seeds: str
@@ -60,7 +67,7 @@ class _Streamed:
         return lambda _: self.pieces.append(time.monotonic() - began)
 
 
-async def endpoint_facts(client: OpenAIClient, model: str) -> EndpointFacts:
+async def endpoint_facts(client: OpenAIClient) -> EndpointFacts:
     """Raises Failure for an endpoint that does not answer."""
     first, again = [await _answer(client, _request(seed=1)) for _ in range(2)]
     other = await _answer(client, _request(seed=2))
@@ -68,17 +75,17 @@ async def endpoint_facts(client: OpenAIClient, model: str) -> EndpointFacts:
     # Words of free text may wait until the model's thoughts are over, so it streams an answer with a schema.
     streamed = _Streamed()
     await _answer(client, _request(seed=1, schema=_Boat.json_schema()), streamed)
-    listed = await client.listed()
     attempt = client.attempt(_request(seed=1))
     return EndpointFacts(
         dialect=client.dialect.name,
+        system=_system(first),
         streaming=_streaming(streamed, refused="stream" in attempt.without),
         reasoning=_reasoning([first, again, other]),
         seeds="refused" if "seed" in attempt.without else _seeds(first, again, other),
         n=_several(len(several), refused="n" in attempt.without),
         usage=_usage(again),
         cached_tokens=f"{again.cached_tokens} of {again.prompt_tokens}" if again.cached_tokens else "none seen",
-        limits=await _limits(client, next((entry for entry in listed if entry["id"] == model), {})),
+        limits=await _limits(client),
         refuses=sorted(attempt.without - client.dialect.without),
     )
 
@@ -98,11 +105,18 @@ async def _answer(
 def _request(*, seed: int, schema: str = "", max_tokens: int = _ANSWER_TOKENS) -> GenerateRequest:
     return GenerateRequest(
         role="probe",
-        messages=[Message(role="user", text=_PREFIX + _QUESTION)],
+        messages=[Message(role="system", text=_PREFIX), Message(role="user", text=_QUESTION)],
         schema=schema,
         sampling=Sampling(temperature=1.0, top_p=1.0, max_tokens=max_tokens),
         seed=seed,
     )
+
+
+def _system(completion: Completion) -> str:
+    if not completion.prompt_tokens:
+        return "unknown: tokens are not counted"
+    # Each number of the prefix is a token or more.
+    return "read" if completion.prompt_tokens > _NUMBERS else "left out: its template has no room for system messages"
 
 
 def _streaming(streamed: _Streamed, *, refused: bool) -> str:
@@ -142,19 +156,16 @@ def _usage(completion: Completion) -> str:
     return ", ".join(counts + cost) or "not counted"
 
 
-async def _limits(client: OpenAIClient, entry: Mapping[str, Any]) -> str:
+async def _limits(client: OpenAIClient) -> str:
     """Returns the context that the list of models tells, else what the endpoint says about too long an answer."""
-    if tokens := _context_tokens(entry):
+    if tokens := (await client.served()).context_tokens:
         return f"{tokens} tokens of context"
+    question = _request(seed=3, schema=_Ok.json_schema(), max_tokens=_TOO_MANY_TOKENS)
+    question.messages[-1].text = 'Reply with {"ok": "ok"} and nothing else.'
     try:
-        await _answer(client, _request(seed=3, max_tokens=_TOO_MANY_TOKENS))
+        await _answer(client, question)
     except ModelRefused as refused:
         return str(refused)
     except Failure:
-        # It began a long answer.
         pass
     return "none told"
-
-
-def _context_tokens(listed: Mapping[str, Any]) -> int:
-    return max((tokens for name in _CONTEXT_FIELDS if isinstance(tokens := listed.get(name), int)), default=0)

@@ -12,6 +12,7 @@ from soliloquy.dataset.frames import DamagedFrames
 from soliloquy.dataset.storage import Storage, StorageUnavailable
 from soliloquy.problems.sources import ProblemSource
 from soliloquy.recipes.prompts import own_texts
+from soliloquy.runs.contexts import require_room
 from soliloquy.runs.driver import Driver
 from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.kafka_backend import KafkaBackend
@@ -96,20 +97,22 @@ def generate_dataset(
         try:
             with ExitStack() as stack:
                 # The services of a Kafka ask models for many runs.
-                spending = None if kafka else stack.enter_context(_spending(plan, folder, tell))
+                spending = None if kafka else stack.enter_context(_spending(plan, source, folder, tell))
                 return _generated(plan, source, folder, spending, kafka, traces, display)
         except (ExceptionGroup, OSError) as error:
             raise _failure(error, folder.place) from error
 
 
 @contextmanager
-def _spending(plan: Plan, folder: RunFolder, tell: Callable[[str], None]) -> Iterator[Spending]:
+def _spending(plan: Plan, source: ProblemSource, folder: RunFolder, tell: Callable[[str], None]) -> Iterator[Spending]:
     with closing(Spending(folder.spending)) as spending:
         spending.restore(folder.earlier_accounts)
         # Those of an earlier process of the run, which was killed.
         spending.give_up()
         spending.limit(plan.budget)
         uvloop.run(require_endpoints(plan.models, plan.record, folder.findings, spending, tell))
+        if not plan.record:
+            uvloop.run(require_room(plan, source))
         yield spending
 
 

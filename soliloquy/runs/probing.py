@@ -35,7 +35,8 @@ from soliloquy.v1.runs_pb2 import Run
 # Some prompts come only in some conversations, and some are asked by evaluations alone.
 _MOST_CONVERSATIONS = 6
 _MOST_TURNS = 20
-_TRIAL_SECONDS = 180.0
+# Three answers of a small machine.
+_TRIAL_SECONDS = 600.0
 
 MakeHandlers = Callable[[Model], Mapping[type[Message], Handler]]
 
@@ -151,7 +152,7 @@ async def probe_endpoint(base_url: str, model: str, recipe: str, problems: str) 
     client = OpenAIClient(_NAME, endpoint, key_of(endpoint, _NAME))
     async with AsyncExitStack() as stack:
         stack.push_async_callback(client.close)
-        found = await endpoint_facts(client, model)
+        found = await endpoint_facts(client)
         stack.push_async_callback(pool.stop)
         await pool.start()
         on_trial = await stack.enter_async_context(open_models(models, lambda: scripted, None))

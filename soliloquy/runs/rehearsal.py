@@ -1,9 +1,10 @@
 """Plays the first conversations of a plan with the scripted model, in this process, to say something of the run."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from copy import deepcopy
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from soliloquy.problems.sources import ProblemSource
@@ -13,10 +14,12 @@ from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runs.plan import Plan
 from soliloquy.runtime.events import ConversationEvent
 from soliloquy.runtime.failure import Failure, Refused
+from soliloquy.runtime.model import Model
 from soliloquy.runtime.model.faults import ModelFailed
 from soliloquy.runtime.retry import Transient
 from soliloquy.v1.conversation_pb2 import Conversation, Ending
 from soliloquy.v1.events_pb2 import ConversationFinished, ConversationStarted, EnrichmentNeeded
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
 if TYPE_CHECKING:
     from soliloquy_services.executor.handler import JobExecutor
@@ -32,12 +35,31 @@ class NotPlayable(Failure):
     """The scripted model cannot play conversations of the plan."""
 
 
-async def rehearsed(plan: Plan, source: ProblemSource, sandbox: "JobExecutor", problems: int) -> Judged:
-    """Plays so many problems, each until it is accepted or given up; raises NotPlayable."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Overheard:
+    model: Model
+    hear: Callable[[GenerateRequest], None]
+
+    async def generate(self, request: GenerateRequest) -> Completion:
+        self.hear(request)
+        return await self.model.generate(request)
+
+
+async def rehearsed(
+    plan: Plan,
+    source: ProblemSource,
+    sandbox: "JobExecutor",
+    problems: int,
+    hear: Callable[[GenerateRequest], None] = lambda _: None,
+) -> Judged:
+    """Plays so many problems, each until it is accepted or given up; raises NotPlayable.
+
+    `hear` gets each request to the model.
+    """
     # The plan's own run: students and seeds are drawn as in its conversations, which makes these as long or as short.
     run = plan.run()
     model = scripted_model(ModelSettings(problems=[plan.problems], noise=plan.noise))
-    handlers = conversation_handlers(model, sandbox)
+    handlers = conversation_handlers(_Overheard(model=model, hear=hear), sandbox)
     places = asyncio.Semaphore(_AT_ONCE)
 
     async def played(first: ConversationEvent) -> Conversation:

@@ -26,6 +26,7 @@ _EITHER = re.compile(
 )
 # A brace that begins an object and not a group of LaTeX.
 _BRACE = re.compile(r"(?:^|[\s`:])\{", re.MULTILINE)
+_PLACEHOLDER = re.compile(r"\s*(?:```\w*\s*)?(?:<[A-Za-z][^<>\n]*(?:>[\s,]*|$))+(?:```\s*)?")
 _FENCE_END = re.compile(r"\n```\s*\Z")
 _NOT_A_WORD = re.compile(r"[\W_]+")
 
@@ -73,6 +74,8 @@ class Answer(Fields):
                 if len(inner) == 1:
                     return inner[0], False
             else:
+                if copied := _copied(answer.model_dump()):
+                    raise Unreadable(f"it repeats {copied[:80]!r} of the form; write your answer in its place")
                 return answer, strict and answer.model_dump(by_alias=True, exclude_none=True) == data
         raise Unreadable(problem)
 
@@ -87,6 +90,19 @@ class Answer(Fields):
     def json_schema(cls) -> str:
         """Returns the schema that constrains the model where an engine supports that; empty for free text."""
         return _json_schema(cls)
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether a text is nothing but a part of the form that the prompt shows: "<number>", "<name>, <name>"."""
+    return _PLACEHOLDER.fullmatch(text) is not None
+
+
+def _copied(value: object) -> str:
+    """Returns a text of the answer that is nothing but a part of the form; empty if there is none."""
+    if isinstance(value, str):
+        return value if is_placeholder(value) else ""
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    return next(filter(None, map(_copied, parts)), "")
 
 
 class PartlyUsable(Unreadable):

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 from soliloquy.runtime.answers import Answer, PartlyUsable, Refusal, Unreadable
 from soliloquy.runtime.model import Model, ModelRefused
 from soliloquy.runtime.model.metrics import ANSWERS
-from soliloquy.runtime.model_answer import OUTCOMES, CutOff, Empty, Filtered, read_words, words_of
+from soliloquy.runtime.model_answer import OUTCOMES, CutOff, Empty, Endless, Filtered, read_words, words_of
 from soliloquy.runtime.seeds import digest, seed
 from soliloquy.runtime.traces import spans
 from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, ParseOutcome, Problem
@@ -148,6 +148,11 @@ class Ask:
                 value, strict = read_words(completion, words, answer)
                 if check:
                     value = _checked(value, check, is_last=len(call.raw) == MAX_ASKS)
+            except Endless as endless:
+                problem = endless
+                # The whole of it would invite more.
+                messages = self._again(prompt, endless.beginning, str(endless))
+                continue
             except CutOff as cut_off:
                 problem = cut_off
                 extra_room += 1

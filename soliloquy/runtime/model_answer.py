@@ -12,9 +12,23 @@ from soliloquy.v1.model_pb2 import Completion, Finish
 # An object that was finished, whatever was to follow it.
 _WHOLE = re.compile(r"\}\s*`*\s*\Z")
 
+_DIGITS = re.compile(r"\d+")
+# A repetition has so many characters in all; small models have repeated up to 618.
+_REPETITION, _LONGEST_REPETITION = 600, 2400
+# What an asker quotes of it.
+_BEGINNING = 300
+
 
 class CutOff(Unreadable):
     """The answer reached its limit of tokens."""
+
+
+class Endless(CutOff):
+    """The answer repeats itself up to the limit, so that more room would hold more of the same."""
+
+    def __init__(self, beginning: str) -> None:
+        super().__init__("it repeats itself without end")
+        self.beginning = beginning
 
 
 class Filtered(Unreadable):
@@ -30,6 +44,7 @@ OUTCOMES: dict[type[Unreadable], ParseOutcome] = {
     Refusal: ParseOutcome.PARSE_OUTCOME_REFUSED,
     Filtered: ParseOutcome.PARSE_OUTCOME_FILTERED,
     CutOff: ParseOutcome.PARSE_OUTCOME_CUT_OFF,
+    Endless: ParseOutcome.PARSE_OUTCOME_CUT_OFF,
     Empty: ParseOutcome.PARSE_OUTCOME_EMPTY,
 }
 
@@ -79,8 +94,20 @@ def _check_finish(completion: Completion, words: Words) -> None:
     if completion.finish == Finish.FINISH_REFUSAL:
         raise Refusal(words.text)
     if completion.finish == Finish.FINISH_LENGTH:
+        if repeats_itself(words.text):
+            raise Endless(words.text[:_BEGINNING])
         raise CutOff(
             "it reached the limit of tokens" + (" while thinking" if words.thoughts and not words.text else "")
         )
     if not words.text.strip():
         raise Empty("it has no words")
+
+
+def repeats_itself(text: str) -> bool:
+    """Returns whether the end says the same three times, except for numbers that may count."""
+    end = _DIGITS.sub("0", text)[-_LONGEST_REPETITION:]
+    for period in range(1, len(end) // 3 + 1):
+        repeated = end[-max(_REPETITION, 3 * period) :]
+        if len(repeated) >= _REPETITION and repeated[period:] == repeated[:-period]:
+            return True
+    return False

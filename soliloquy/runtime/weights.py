@@ -17,7 +17,7 @@ ADAPTER_WEIGHTS, ADAPTER_CONFIG = "adapter_model.safetensors", "adapter_config.j
 # Lets transformers read nothing but the files of a folder, and run no code from it.
 FOLDER_ONLY = {"local_files_only": True, "trust_remote_code": False}
 # Python parses these files: the index of the largest models' weights has 10 MB, and the largest tokenizers have 40.
-_MOST_JSON_BYTES, _MOST_BYTES = 24 * 1024**2, 128 * 1024**2
+MOST_JSON_BYTES, _MOST_BYTES = 24 * 1024**2, 128 * 1024**2
 _TEXTS = {".json", ".jinja", ".txt", ".model"}
 
 
@@ -25,7 +25,9 @@ def flaw_of_base(folder: Path) -> str:
     """Returns why a folder holds no base model; empty if it holds one."""
     missing = [name for name in ("config.json", "tokenizer.json") if not (folder / name).is_file()]
     if missing := missing if any(folder.glob("*.safetensors")) else [*missing, "*.safetensors"]:
-        return f"missing {', '.join(missing)}"
+        has_gguf = any(folder.glob("*.gguf"))
+        advice = "; serve a GGUF file with llama.cpp, and ask that with --model openai" if has_gguf else ""
+        return f"missing {', '.join(missing)}{advice}"
     return flaw_of_files(folder)
 
 
@@ -34,7 +36,7 @@ def flaw_of_files(folder: Path) -> str:
     for path in sorted(folder.iterdir()):
         try:
             if path.suffix == ".json" and path.name != "tokenizer.json":
-                dict(read_json(path, _MOST_JSON_BYTES))
+                dict(read_json(path, MOST_JSON_BYTES))
             elif path.suffix in _TEXTS:
                 read_regular(path, _MOST_BYTES)
             elif path.suffix == ".safetensors":
@@ -61,7 +63,7 @@ def encoder_decoder_text(messages: Iterable[str]) -> str:
 
 def _config(folder: Path) -> dict[str, Any]:
     try:
-        return dict(read_json(folder / "config.json", _MOST_JSON_BYTES))
+        return dict(read_json(folder / "config.json", MOST_JSON_BYTES))
     except (OSError, ValueError, TypeError) as error:
         raise Failure(f"{folder} holds no model: config.json cannot be read ({error})") from error
 

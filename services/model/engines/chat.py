@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from pathlib import Path
 
+from soliloquy.runtime.model_answer import repeats_itself
 from soliloquy.runtime.weights import base_digest
 from soliloquy.v1.model_pb2 import Adapter, Completion, Delta, Finish, GenerateRequest, ModelInfo, Sampling
 from soliloquy_services.model.engines.engine import (
@@ -26,6 +27,8 @@ from soliloquy_services.model.engines.metrics import EngineMetrics
 from soliloquy_services.model.engines.settings import EngineSettings
 from soliloquy_services.model.engines.tokenizer import ChatTokenizer
 from soliloquy_services.model.engines.weights import check_base, check_fits, read_adapter
+
+_LOOK_CHARACTERS = 200
 
 
 class ChatBackend:
@@ -66,7 +69,7 @@ class ChatBackend:
                 raise EngineBusy(f"{others} requests are already waiting, which is the limit: try again later")
             adapter_digest = self._adapters[request.adapter].digest if request.adapter else ""
             characters, stops, text = self._tokenizer.characters(), Stops(request.sampling.stop), ""
-            generated, finish = 0, Finish.FINISH_UNSPECIFIED
+            generated, next_look, finish = 0, _LOOK_CHARACTERS, Finish.FINISH_UNSPECIFIED
             scores: list[TokenScore] = []
             prompt_scores: list[TokenScore] = []
             async with aclosing(self._engine.generate(token_request)) as deltas:
@@ -82,6 +85,12 @@ class ChatBackend:
                     if stops.met:
                         finish = Finish.FINISH_STOP
                         break
+                    # Inside a string the grammar forbids the token by which a model ends its answer.
+                    if request.schema and len(text) >= next_look:
+                        next_look = len(text) + _LOOK_CHARACTERS
+                        if repeats_itself(text):
+                            finish = Finish.FINISH_LENGTH
+                            break
             if finish == Finish.FINISH_UNSPECIFIED:
                 raise EngineFailed(f"the {self._engine.name} engine broke off an answer after {generated} tokens")
             rest = "" if stops.met else stops.more(characters.rest()) + stops.rest()

@@ -2,14 +2,47 @@
 
 from pathlib import Path
 
-from soliloquy.runtime.weights import ADAPTER_CONFIG, ADAPTER_WEIGHTS, digest_of, flaw_of_base, named_base
+from safetensors import SafetensorError, safe_open
+from tokenizers import Tokenizer
+
+from soliloquy.runtime.files import read_json
+from soliloquy.runtime.weights import (
+    ADAPTER_CONFIG,
+    ADAPTER_WEIGHTS,
+    MOST_JSON_BYTES,
+    digest_of,
+    flaw_of_base,
+    named_base,
+)
 from soliloquy.v1.model_pb2 import Adapter
 from soliloquy_services.model.engines.engine import MissingWeights, WrongBase
 
+# Weights have rows for some tokens more than their tokenizer has, so that their number divides well.
+_LEAST_KNOWN = 0.9
+
 
 def check_base(folder: Path) -> None:
-    if flaw := flaw_of_base(folder):
+    if flaw := flaw_of_base(folder) or _flaw_of_weights(folder):
         raise MissingWeights(f"{folder} is not a model: {flaw}")
+
+
+def _flaw_of_weights(folder: Path) -> str:
+    """Returns why weights cannot be read to their end, or are not those of the tokenizer beside them; empty if none."""
+    for file in sorted(folder.glob("*.safetensors")):
+        try:
+            with safe_open(file, "numpy"):
+                pass
+        except (OSError, SafetensorError) as error:
+            return f"{file.name} cannot be read ({error}): copy it again"
+    config = read_json(folder / "config.json", MOST_JSON_BYTES)
+    wanted = config.get("vocab_size") or (config.get("text_config") or {}).get("vocab_size")
+    known = Tokenizer.from_file(str(folder / "tokenizer.json")).get_vocab_size()
+    if isinstance(wanted, int) and not _LEAST_KNOWN * wanted <= known <= wanted:
+        return (
+            f"its tokenizer.json has {known:,} tokens and its weights {wanted:,}: use the tokenizer that came with "
+            "these weights"
+        )
+    return ""
 
 
 def read_adapter(requested: Adapter) -> Adapter:

@@ -58,7 +58,16 @@ class MoveChoice(Answer):
     model_config = ConfigDict(
         title="Choice",
         json_schema_extra=any_of(
-            *({"Move": {"const": move}, "Intent": {"enum": list(intents)}} for move, intents in INTENTS.items())
+            *(
+                {"Move": {"const": move}, "Intent": {"enum": list(intents)}, "Solved": {"const": "n"}}
+                for move, intents in INTENTS.items()
+            ),
+            {
+                "Evaluation": {"const": "correct"},
+                "Move": {"const": FAREWELL[0]},
+                "Intent": {"const": FAREWELL[1]},
+                "Solved": {"const": "y"},
+            },
         ),
     )
 

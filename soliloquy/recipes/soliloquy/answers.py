@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AliasChoices, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
-from soliloquy.recipes.answers import StatedClaims, Text, any_of, says_nothing, spoken_by_tutor
+from soliloquy.recipes.answers import MESSAGE, StatedClaims, Text, any_of, says_nothing, spoken_by_tutor
 from soliloquy.recipes.soliloquy.codes import ACTIONS
 from soliloquy.runtime.answers import Answer, partial_field
 
@@ -99,7 +99,7 @@ class Reply(Answer):
         )
     )
 
-    thoughts: Text = Field(alias="Thoughts of Tutorbot")
+    thoughts: Text = Field(alias="Thoughts of Tutorbot", json_schema_extra=MESSAGE)
     evaluation: Annotated[
         Literal["a", "b", "c", "d", "e", "f", "g"], BeforeValidator(_code_or_sentence(_EVALUATION_WORDS))
     ] = Field(alias="Evaluation of Student Response")
@@ -114,7 +114,9 @@ class Reply(Answer):
     state: Annotated[Literal["p", "q", "r", "t"], BeforeValidator(_code_or_sentence(_STATE_WORDS))] = Field(
         alias="Step State"
     )
-    text: Annotated[Text, BeforeValidator(spoken_by_tutor)] = Field(alias="Tutorbot Response")
+    text: Annotated[Text, BeforeValidator(spoken_by_tutor)] = Field(
+        alias="Tutorbot Response", json_schema_extra=MESSAGE
+    )
     # None if the tutor does not say which results it tells.
     claims: StatedClaims = Field(default=None, alias="Results Told")
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from pathlib import Path
 
 from soliloquy.runtime.failure import Failure
@@ -9,7 +10,7 @@ from soliloquy.runtime.model import ModelRefused
 from soliloquy.runtime.model.faults import RetryableFault, TimedOut, UnknownModel
 from soliloquy.runtime.model.opening import client_for
 from soliloquy.runtime.model.recording import FILE
-from soliloquy.runtime.model.settings import Endpoint, Models, described
+from soliloquy.runtime.model.settings import ANY_MODEL, Endpoint, Models, described
 from soliloquy.runtime.model.spending import BudgetUsed, Spending, billed
 from soliloquy.v1.model_pb2 import GenerateRequest, Message, Sampling
 
@@ -76,21 +77,24 @@ async def _fault(
     client = client_for(name, endpoint, findings)
     question = GenerateRequest.FromString(_QUESTION.SerializeToString())
     try:
-        with billed(spending, name, endpoint, question) as bill:
+        # It answers; what it says about this question tells nothing about others.
+        with suppress(ModelRefused), billed(spending, name, endpoint, question) as bill:
             async with asyncio.timeout(CHECK_SECONDS):
                 answer = await client.ask(question, CHECK_SECONDS)
             bill(answer)
-        place = endpoint.base_url or endpoint.address
-        thinks = ["thinks first"] if answer.reasoning or answer.reasoning_tokens else []
-        known = [*client.manners(question), *thinks, f"{endpoint.max_concurrency} calls at once"]
-        tell(f"{name}: {answer.model} at {place} {'; '.join(known)}")
+            place = endpoint.base_url or endpoint.address
+            thinks = ["thinks first"] if answer.reasoning or answer.reasoning_tokens else []
+            known = [*client.manners(question), *thinks, f"{endpoint.max_concurrency} calls at once"]
+            tell(f"{name}: {answer.model} at {place} {'; '.join(known)}")
+        other = (await client.served()).name
+        if other and endpoint.model not in (other, ANY_MODEL):
+            return UnknownModel(
+                f"{described(name, endpoint)} serves {other!r}, and answers as if it were this model: name that"
+            )
     except TimeoutError:
         return TimedOut(f"{described(name, endpoint)} did not answer within {CHECK_SECONDS:g} s")
     except RetryableFault as fault:
         return type(fault)(f"{described(name, endpoint)} does not answer: {fault}")
-    except ModelRefused:
-        # It answers; what it says about this question tells nothing about others.
-        return None
     except BudgetUsed:
         # It ends a run that has begun, with what it spent; the endpoint is not to blame.
         return None

@@ -15,6 +15,7 @@ from soliloquy.runtime.model.faults import (
     UnknownModel,
     Unreachable,
 )
+from soliloquy.runtime.model.remote import ServedModel
 from soliloquy.runtime.model.settings import Endpoint, described
 from soliloquy.runtime.tls import open_channel
 from soliloquy.runtime.traces.spans import trace_headers
@@ -80,6 +81,13 @@ class ModelServiceClient:
 
     def manners(self, request: GenerateRequest) -> Sequence[str]:
         return ["is a model service", "takes a schema as a grammar and seeds"]
+
+    async def served(self) -> ServedModel:
+        try:
+            info = await next(self._stubs).Info(InfoRequest(), timeout=INFO_SECONDS)
+        except grpc.aio.AioRpcError:
+            return ServedModel()
+        return ServedModel(info.model, info.context_tokens)
 
     async def close(self) -> None:
         for channel in self._channels:

@@ -29,6 +29,7 @@ from soliloquy.runtime.model.openai_format import (
     within,
 )
 from soliloquy.runtime.model.openai_http import OpenAIConnection, Reply
+from soliloquy.runtime.model.remote import ServedModel
 from soliloquy.runtime.model.samples import seeds_of
 from soliloquy.runtime.model.schemas import SchemaForm
 from soliloquy.runtime.model.settings import Endpoint
@@ -39,6 +40,8 @@ from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 # Real endpoints ignore these headers; they let a stand-in answer as the scripted model does.
 PROMPT_HEADER, SEED_HEADER = "X-Soliloquy-Prompt", "X-Soliloquy-Seed"
 COMPLETIONS, _MODELS = "/chat/completions", "/models"
+# The fields in which lists of models tell how long a conversation may be.
+_CONTEXT_FIELDS = ("max_model_len", "context_length", "context_window", "max_context_length", "inputTokenLimit")
 _JSON = {"Content-Type": "application/json"}
 # How long an endpoint may take to list its models, and how many of them a message names.
 LIST_SECONDS = 10.0
@@ -158,6 +161,15 @@ class OpenAIClient:
             *(["has prompts marked for its cache"] if dialect.cache_marks else []),
             *([f"is asked without {' and '.join(without)}"] if without else []),
         ]
+
+    async def served(self) -> ServedModel:
+        listed = await self.listed()
+        only = listed[0] if len(listed) == 1 else {}
+        entry = next((entry for entry in listed if entry["id"] == self._endpoint.model), only)
+        # Servers of one model answer under any name, and tell themselves by the owner.
+        name = str(only["id"]) if only and dialect_of_owner({only.get("owned_by")}) else ""
+        context = max((tokens for field in _CONTEXT_FIELDS if isinstance(tokens := entry.get(field), int)), default=0)
+        return ServedModel(name, context)
 
     async def close(self) -> None:
         if self._listing:

@@ -4,7 +4,7 @@ import asyncio
 import random
 import time
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from soliloquy.runtime.model import ModelRefused, StreamListener, metrics
 from soliloquy.runtime.model.faults import EndpointRefuses, Held, ModelFailed, RetryableFault, TimedOut
@@ -25,6 +25,15 @@ SPREAD = 0.25
 REFUSALS = 10
 
 
+class ServedModel(NamedTuple):
+    """What an endpoint says of the model that it serves."""
+
+    # Empty if it has several, or answers only under their names.
+    name: str = ""
+    # 0 if it does not say.
+    context_tokens: int = 0
+
+
 class EndpointClient(Protocol):
     """One protocol for calling an endpoint."""
 
@@ -38,6 +47,9 @@ class EndpointClient(Protocol):
 
     def manners(self, request: GenerateRequest) -> Sequence[str]:
         """Returns how such a request is sent and taken, in a few words each, by what is known so far."""
+
+    async def served(self) -> ServedModel:
+        """Returns what it says of its model; nothing if it does not answer."""
 
     async def close(self) -> None: ...
 

@@ -14,6 +14,8 @@ from soliloquy.runtime.seeds import draw
 from soliloquy.runtime.tls import Tls
 
 Engine = Literal["scripted", "openai", "ray"]
+# The name of an endpoint's only model, whatever that is called.
+ANY_MODEL = "default"
 Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
@@ -29,7 +31,7 @@ class Endpoint:
     # The certificates of a ModelService behind a proxy that speaks TLS; None for a connection in the clear.
     tls: Tls | None = None
     # The endpoint's name for the model.
-    model: str = "default"
+    model: str = ANY_MODEL
     # The environment variable or file with the key. Without either, we read the usual variable.
     key_variable: str = ""
     key_file: Path | None = None

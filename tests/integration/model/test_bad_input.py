@@ -173,3 +173,32 @@ async def test_a_model_that_is_not_all_there_does_not_start(base: Path, tmp_path
     with pytest.raises(MissingWeights, match=f"{folder} is not a model: missing .*{name.removeprefix('model')}"):
         async with started(folder):
             pass
+
+
+async def test_weights_beside_another_tokenizer_do_not_start(base: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(base, tmp_path / "mixed"))
+    config = json.loads((folder / "config.json").read_text())
+    tokens = config["vocab_size"]
+    for vocabulary in (tokens // 2, 2 * tokens):
+        (folder / "config.json").write_text(json.dumps(config | {"vocab_size": vocabulary}))
+        with pytest.raises(MissingWeights, match=f"has {tokens:,} tokens and its weights {vocabulary:,}: use the tok"):
+            async with started(folder):
+                pass
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.5, 0.999])
+async def test_weights_that_were_copied_in_part_do_not_start(base: Path, tmp_path: Path, kept: float) -> None:
+    folder = Path(shutil.copytree(base, tmp_path / "half"))
+    weights = (folder / "model.safetensors").read_bytes()
+    (folder / "model.safetensors").write_bytes(weights[: int(kept * len(weights))])
+    with pytest.raises(MissingWeights, match=r"model\.safetensors cannot be read \(.+\): copy it again") as refused:
+        async with started(folder):
+            pass
+    assert "\n" not in str(refused.value)
+
+
+async def test_a_folder_of_a_gguf_file_is_told_who_serves_it(tmp_path: Path) -> None:
+    (tmp_path / "half.gguf").write_bytes(b"GGUF")
+    with pytest.raises(MissingWeights, match=r"is not a model: missing .*; serve a GGUF file with llama\.cpp, and ask"):
+        async with started(tmp_path):
+            pass

@@ -3,7 +3,7 @@
 import asyncio
 import inspect
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,11 @@ import pytest_asyncio
 from soliloquy.recipes.answers import Decision, Program
 from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.runtime.answers import Answer
+from soliloquy.runtime.model_answer import repeats_itself
 from soliloquy.v1.model_pb2 import Finish
-from soliloquy_services.model.engines.engine import InvalidRequest
+from soliloquy_services.model.engines.chat import ChatBackend
+from soliloquy_services.model.engines.engine import InvalidRequest, TokenDelta, TokenRequest
+from soliloquy_services.model.engines.settings import EngineSettings
 from tests.cases import each_case
 from tests.integration.model.support import answer, request, started
 from tests.models import needs_torch
@@ -76,3 +79,45 @@ def test_the_library_has_what_the_choice_of_tokens_stands_on() -> None:
     manager = inspect.getsource(ContinuousBatchingManager)
     assert "logit_processor=self.logit_processor" in manager
     assert "result_handlers" in manager
+
+
+class _Looping:
+    """An engine whose model says the same again, numbered, until it is stopped."""
+
+    name, version, fault = "looping", "1", ""
+    context_tokens = 4096
+
+    def __init__(self, base: Path) -> None:
+        from transformers import AutoTokenizer
+
+        told = "".join(f"{number}. The mass is 3 kg. " for number in range(1, 400))
+        self._tokens = AutoTokenizer.from_pretrained(base)(f'{{"text":"{told}')["input_ids"]
+
+    async def start(self) -> None: ...
+
+    async def stop(self) -> None: ...
+
+    async def load_adapter(self, name: str, path: Path) -> None: ...
+
+    async def unload_adapter(self, name: str) -> None: ...
+
+    async def generate(self, request: TokenRequest) -> AsyncGenerator[TokenDelta, None]:
+        limit = request.sampling.max_tokens
+        for number, token in enumerate(self._tokens[:limit], 1):
+            yield TokenDelta(
+                tokens=[token], finish=Finish.FINISH_LENGTH if number == limit else Finish.FINISH_UNSPECIFIED
+            )
+
+
+async def test_an_answer_that_repeats_itself_in_a_string_ends_long_before_its_limit(base: Path) -> None:
+    chat = ChatBackend(_Looping(base), EngineSettings(model=base))
+    await chat.start()
+    try:
+        held, free = [await answer(chat, request(schema=form, max_tokens=2000)) for form in ('{"type": "object"}', "")]
+    finally:
+        await chat.stop()
+    assert held.finish == Finish.FINISH_LENGTH
+    assert held.completion_tokens < 1000
+    assert repeats_itself(held.text)
+    # Without a schema the model can end its answer by itself.
+    assert free.completion_tokens == 2000

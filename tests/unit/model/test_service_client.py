@@ -7,7 +7,11 @@ from contextlib import asynccontextmanager
 import grpc
 import pytest
 
+from soliloquy.runs.contexts import require_room
+from soliloquy.runs.plan import problems_of
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import ModelRefused, faults
+from soliloquy.runtime.model.checking import require_endpoints
 from soliloquy.runtime.model.faults import EndpointRefuses, InvalidAnswer, Throttled, Unreachable
 from soliloquy.runtime.model.model_service_client import (
     MOST_ANSWER_CHARACTERS,
@@ -15,12 +19,14 @@ from soliloquy.runtime.model.model_service_client import (
     ModelServiceClient,
     _streamed,
 )
-from soliloquy.runtime.model.settings import Endpoint
+from soliloquy.runtime.model.settings import Endpoint, Models
+from soliloquy.runtime.model.settings_file import shipped_models
 from soliloquy.v1.model_pb2 import Adapter, Completion, Delta, GenerateRequest, ModelInfo
 from soliloquy_services.model.backend import ScriptedBackend
 from soliloquy_services.model.engines.scripted import ScriptedEngine
 from soliloquy_services.model.in_process import serve_grpc
 from tests.cases import each_case
+from tests.unit.runs.test_plan import plan
 from tests.unit.runtime.model.service import generating
 from tests.unit.runtime.model.streams import KeptStreams
 from tests.unit.scripted.driver import opening, played
@@ -206,3 +212,16 @@ async def test_the_weights_that_answer_are_told_by_their_digests() -> None:
         assert await client.identity("unknown") == ""
     assert await client.identity("") == ""
     await client.close()
+
+
+async def test_a_service_of_another_model_than_the_one_named_is_known_before_a_run() -> None:
+    async with serve_grpc(Served(ModelInfo(model="small", context_tokens=2048))) as port:
+
+        def models(name: str) -> Models:
+            return shipped_models().only_at(Endpoint(engine="ray", address=f"127.0.0.1:{port}", model=name))
+
+        with pytest.raises(Failure, match=r"model 'large'\) serves 'small'"):
+            await require_endpoints(models("large"), None)
+        await require_endpoints(models("small"), None)
+        with pytest.raises(Failure, match=r"has a context of 2,048 tokens, but soliloquy/"):
+            await require_room(plan(models("small")), problems_of("physics", "soliloquy"))

@@ -10,7 +10,7 @@ import pytest
 from soliloquy.recipes.answers import Decision, Program, StudentMessage, TutorMessage
 from soliloquy.recipes.scaffold.answers import PlanAnswer
 from soliloquy.recipes.soliloquy.answers import Enriched, Reply
-from soliloquy.runtime.answers import Unreadable
+from soliloquy.runtime.answers import Answer, Unreadable
 from tests.cases import each_case
 
 REPLY = {
@@ -114,3 +114,32 @@ def test_an_answer_that_repeats_itself_without_end_is_read_in_time(endless: str)
         TutorMessage.read(text)
     # A nested repetition would take hours; on any machine the others take far less than this.
     assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer"),
+    [
+        (Decision, {"Use Python": "y", "Description": "<the calculation, complete in itself>"}),
+        (Program, {"Python": {"Python Code": "```python\n<the program>\n```", "Result Variable": "v"}}),
+        (Program, {"Python": {"Python Code": "v = 3", "Result Variable": "<name>, <name>"}}),
+        (StudentMessage, {"Message": "<what the student says>", "Claims": []}),
+        (Reply, REPLY | {"Tutorbot Response": "<what the student gets to read>"}),
+    ],
+)
+def test_a_model_that_copies_the_form_of_its_answer_is_asked_again(kind: type[Answer], answer: dict[str, Any]) -> None:
+    with pytest.raises(Unreadable, match="of the form; write your answer in its place"):
+        kind.read(json.dumps(answer))
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["<what the student says>", "<what the student says", "<your message>", 'Yes.\n<intent kind="right">\nIt is 3 N.'],
+)
+def test_a_message_with_the_form_or_a_mark_of_the_prompt_is_asked_for_again(form: str) -> None:
+    with pytest.raises(Unreadable, match="it is about the message"):
+        StudentMessage.read(form)
+
+
+def test_a_message_may_hold_signs_of_less_and_more() -> None:
+    for message in ("<3 thank you", "So 3 < x and y > 4?", "I get <x> = 3 for the mean"):
+        assert StudentMessage.read(json.dumps({"Message": message, "Claims": []}))[0].text == message

@@ -2,6 +2,7 @@
 
 import json
 
+import jsonschema
 import pytest
 
 from soliloquy.recipes.answers import StudentMessage, TutorMessage
@@ -21,6 +22,20 @@ def read(message: str, *claims: object) -> StudentMessage:
 
 def claim(value: object, unit: str = "", quantity: str = "W") -> dict[str, object]:
     return {"Quantity": quantity, "Value": value, "Unit": unit}
+
+
+def test_a_claim_that_repeats_the_form_is_none() -> None:
+    assert read("It is 3 N.", claim("<number>", "<unit>", "<symbol>")).claims == []
+
+
+def test_a_grammar_leaves_no_room_to_talk_on_in_a_claim_and_a_long_one_is_read_all_the_same() -> None:
+    talk = "the force that the load has on each of its four springs, in the unit of the problem"
+    stated = claim("3", "N", talk)
+    with pytest.raises(jsonschema.ValidationError, match="too long"):
+        jsonschema.validate({"Message": "It is 3 N.", "Claims": [stated]}, json.loads(StudentMessage.json_schema()))
+    claims = read("It is 3 N.", stated).claims
+    assert claims is not None
+    assert [one.quantity for one in claims] == [talk]
 
 
 @each_case

@@ -35,7 +35,7 @@ def words(
 
 async def facts(answer: Answer) -> EndpointFacts:
     async with line_to(Answering(answer)) as client:
-        return await endpoint_facts(client, "large")
+        return await endpoint_facts(client)
 
 
 async def test_what_an_endpoint_refuses_is_named_and_left_out_of_the_other_questions() -> None:
@@ -90,6 +90,15 @@ async def test_counts_of_tokens_are_those_of_the_endpoint() -> None:
     found = await facts(lambda _: words("Gull", usage))
     assert (found.usage, found.cached_tokens) == ("1200 tokens of the prompt, 9 tokens of the answer", "1024 of 1200")
     assert (await facts(lambda _: words("Gull"))).usage == "not counted"
+
+
+@pytest.mark.parametrize(
+    ("prompt_tokens", "told"), [(1200, "read"), (30, "left out: its template"), (0, "unknown: tokens are not counted")]
+)
+async def test_a_server_that_leaves_system_messages_out_is_known_by_the_tokens_that_it_counts(
+    prompt_tokens: int, told: str
+) -> None:
+    assert (await facts(lambda _: words("Gull", {"prompt_tokens": prompt_tokens}))).system.startswith(told)
 
 
 async def test_a_limit_is_told_in_the_endpoints_own_words() -> None:

@@ -133,6 +133,36 @@ async def test_an_answer_that_was_cut_off_is_asked_for_again_with_more_room_and_
     assert [len(request.messages) for request in model.requests] == [1, 1, 1]
 
 
+@pytest.mark.parametrize(
+    "endless",
+    [
+        '{"right": "' + "".join(f"{number}. A metre is 100 cm, so multiply by 100. " for number in range(40)),
+        '{"right": "' + 4 * "".join(f"Then the {word} is at rest. " for word in "abcdefghijklmnopqrstuvw"),
+        '{"right":' + " " * 2000,
+    ],
+    ids=["a string that counts", "a long passage", "whitespace"],
+)
+async def test_an_answer_that_repeats_itself_to_the_limit_gets_no_more_room_and_is_told_so(endless: str) -> None:
+    model = Saying(Completion(text=endless, finish=Finish.FINISH_LENGTH), GOOD)
+    assert (await asking(model)(PROMPT, Verdict)).right
+    assert [request.extra_room for request in model.requests] == [0, 0]
+    _, beginning, reproach = model.requests[1].messages
+    assert "it repeats itself without end" in reproach.text
+    # The whole of it would take the room of the next answer, and invite it to go on.
+    assert endless.startswith(beginning.text)
+    assert len(beginning.text) < len(endless) / 2
+
+
+async def test_a_long_answer_that_does_not_repeat_itself_gets_more_room() -> None:
+    told = "".join(
+        f"Step {number}: take {number**3} of the {number**2 % 17} {'abcdefgh'[number % 8] * number}. "
+        for number in range(40)
+    )
+    model = Saying(Completion(text=f'{{"right": "{told}', finish=Finish.FINISH_LENGTH), GOOD)
+    assert (await asking(model)(PROMPT, Verdict)).right
+    assert [request.extra_room for request in model.requests] == [0, 1]
+
+
 class Cramped(Saying):
     """A model whose context has room for no more than a first answer."""
 

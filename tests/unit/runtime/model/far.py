@@ -37,6 +37,8 @@ class Far:
         self._answers = list(answers)
         self.bodies: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
+        # The models that it lists; None for an endpoint without a list.
+        self.listed: list[dict[str, Any]] | None = None
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         self.bodies.append(await request.json())
@@ -44,6 +46,11 @@ class Far:
         place = min(len(self.bodies), len(self._answers)) - 1
         answer = self._answers[place]
         return answer() if callable(answer) else answer
+
+    async def models(self, _: web.Request) -> web.StreamResponse:
+        if self.listed is None:
+            raise web.HTTPNotFound
+        return web.json_response({"data": self.listed})
 
 
 def said(status: int, body: Any = None, **headers: str) -> Callable[[], web.Response]:
@@ -61,6 +68,7 @@ async def line_to(
 ) -> AsyncIterator[OpenAIClient]:
     app = web.Application()
     app.router.add_post("/v1/chat/completions", far.answer)
+    app.router.add_get("/v1/models", far.models)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
     await runner.setup()
     with listening("127.0.0.1:0") as listener:

@@ -18,7 +18,7 @@ from soliloquy.runtime.model.faults import (
     TimedOut,
     Unreachable,
 )
-from soliloquy.runtime.model.remote import REFUSALS, TRIES, RemoteModel
+from soliloquy.runtime.model.remote import REFUSALS, TRIES, RemoteModel, ServedModel
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from tests.waiting import until
@@ -53,6 +53,9 @@ class Saying:
 
     def manners(self, request: GenerateRequest) -> Sequence[str]:
         return ()
+
+    async def served(self) -> ServedModel:
+        return ServedModel()
 
     async def close(self) -> None: ...
 
