@@ -2,9 +2,6 @@
 
 from pathlib import Path
 
-from safetensors import SafetensorError, safe_open
-from tokenizers import Tokenizer
-
 from soliloquy.runtime.files import read_json
 from soliloquy.runtime.weights import (
     ADAPTER_CONFIG,
@@ -28,6 +25,10 @@ def check_base(folder: Path) -> None:
 
 def _flaw_of_weights(folder: Path) -> str:
     """Returns why weights cannot be read to their end, or are not those of the tokenizer beside them; empty if none."""
+    # The engine, which is imported later, names the extra that a machine without these lacks.
+    from safetensors import SafetensorError, safe_open
+    from tokenizers import Tokenizer
+
     for file in sorted(folder.glob("*.safetensors")):
         try:
             with safe_open(file, "numpy"):
