@@ -4,12 +4,11 @@ import asyncio
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import click
 
 from benchmarks.command import AS_JSON
-from benchmarks.labelled import LISTED, Readings, cases, report, total
+from benchmarks.labelled import LISTED, Readings, report, total
 from soliloquy.problems.commission_source import CommissionSource
 from soliloquy.problems.sources import problem_source
 from soliloquy.programs.tracing import structure_of, trace_solution
@@ -19,7 +18,6 @@ from soliloquy_papers.mathwell import prompting
 from soliloquy_papers.mathwell.answers import WrittenProblem
 from soliloquy_papers.mathwell.commissions import commissioned
 from soliloquy_papers.mathwell.criteria.scoring import score
-from soliloquy_papers.mathwell.criteria.topic import carries_topic
 from soliloquy_papers.mathwell.criteria.verdicts import WordProblem
 from soliloquy_papers.mathwell.criteria.words import stems
 from soliloquy_services.model.engines.scripted import ScriptedEngine
@@ -29,40 +27,21 @@ TOPICS = 25
 # Problems of each topic and grade.
 _EACH = 4
 _OUTCOMES = ("problems", "different programs", "about the topic", "approved by rules")
-_OF_TOPICS = ("labelled", "right", "rejected", "accepted")
-TOPIC_LABELS = Path(__file__).parent / "labels" / "topics.jsonl"
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 
 @click.command()
 @click.option("--seed", default=1, show_default=True, help="Seed of the problems.")
-@click.option("--topics", "of_topics", is_flag=True, help="Hold the rule for topics to 60 labelled problems instead.")
 @LISTED
 @AS_JSON
-def variety(*, seed: int, of_topics: bool, listed: bool, as_json: bool) -> None:
+def variety(*, seed: int, listed: bool, as_json: bool) -> None:
     """Have the scripted model write 500 problems of 25 topics and 5 school years, and count the different programs.
 
     Two programs are alike if they take the same operations of numbers in the same order, whatever the numbers and names
     are. A problem is about its topic if a sentence with a number, or its question, names the topic.
-
-    The rule for topics rejects a problem that only mentions its topic: `rejected` and `accepted` are in error.
     """
-    if of_topics:
-        report(judge_topics(), _OF_TOPICS, listed=listed, as_json=as_json)
-        return
     kinds = asyncio.run(write(seed))
     report({**kinds, "all": total(kinds.values())}, _OUTCOMES, listed=listed, as_json=as_json)
-
-
-def judge_topics() -> Mapping[str, Readings]:
-    """Returns what the rule for topics makes of the labelled problems."""
-    kinds = {"about their topic": Readings(), "mention it": Readings()}
-    for labelled in cases(TOPIC_LABELS):
-        carries, about = carries_topic(labelled["question"], labelled["topic"]), labelled["carries"]
-        wrong = "" if carries is about else "accepted" if carries else "rejected"
-        told = f"{labelled['id']}: {wrong}: {labelled['topic']}: {labelled['question']}"
-        kinds["about their topic" if about else "mention it"].add(["labelled", wrong or "right"], told if wrong else "")
-    return kinds
 
 
 async def write(seed: int) -> Mapping[str, Readings]:

@@ -9,7 +9,7 @@ from soliloquy.texts.phrases import shared_words
 from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.v1.conversation_pb2 import Example, Opinion, Problem, Ruling
 from soliloquy_papers.mathwell.answers import Judgement, JudgementWithTopic
-from soliloquy_papers.mathwell.commissions import POLICY, authorship_of, labelled
+from soliloquy_papers.mathwell.commissions import authorship_of, labelled
 from soliloquy_papers.mathwell.criteria.operations import operations_in
 from soliloquy_papers.mathwell.criteria.scoring import score
 from soliloquy_papers.mathwell.criteria.verdicts import MODEL, TOPIC, Criterion, Scores, WordProblem, opinion
@@ -37,7 +37,7 @@ async def judge(problem: Problem, ask: Ask, classifiers: Judge | None, changed: 
     _measure(problem, authorship, scores)
     # Kept even if the model's answers are unusable.
     problem.labels = labelled(authorship)
-    if POLICY["judges"]["model"] and not any(one.ruling == Ruling.RULING_NO for one in opinions):
+    if not any(one.ruling == Ruling.RULING_NO for one in opinions):
         opinions.extend(await model_opinions(word_problem, opinions, ask, changed))
         problem.labels = labelled(authorship)
 

@@ -8,8 +8,6 @@ from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem
 from soliloquy.v1.sandbox_pb2 import Status
 from soliloquy_papers.mathwell.commissions import POLICY, allowed_operations, authorship_of, join_names
 from soliloquy_papers.mathwell.composer import returned_number
-from soliloquy_papers.mathwell.criteria.topic import carries_topic
-from soliloquy_papers.mathwell.criteria.verdicts import TOPIC
 from soliloquy_papers.mathwell.judging import is_copy, recorded_scores
 
 
@@ -42,11 +40,6 @@ def _objections(problem: Problem) -> Iterator[str]:
     yield from scores.objections
     authorship = authorship_of(problem)
     commission, measures = authorship.commission, authorship.measures
-    judged = [one for one in scores.opinions if one.criterion == TOPIC]
-    # Who understands the story sees its topic in it; without a model it has to be named.
-    if not judged and not carries_topic(problem.question, commission.topic):
-        found = "only mentions" if scores.topic_named else "does not name"
-        yield f"off topic: the question {found} {commission.topic!r}"
     allowed = allowed_operations(commission)
     if allowed and (others := [name for name in measures.operations if name not in allowed]):
         yield f"other operations: it takes {join_names(others)}; asked for: {join_names(allowed)}"

@@ -15,7 +15,7 @@ from soliloquy_papers.mathwell.answers import Judgement, JudgementWithTopic, Rea
 from soliloquy_papers.mathwell.commissions import POLICY, allowed_operations, commission_of
 from soliloquy_papers.mathwell.criteria.operations import OPERATIONS, operations_in
 from soliloquy_papers.mathwell.criteria.scoring import score
-from soliloquy_papers.mathwell.criteria.topic import carries_topic
+from soliloquy_papers.mathwell.criteria.topic import names_topic
 from soliloquy_papers.mathwell.criteria.verdicts import Criterion, WordProblem
 from soliloquy_papers.mathwell.scripted.stories import LARGEST, compose
 
@@ -85,7 +85,7 @@ def judge(scene: Scene, rng: Random) -> str:
     topic = commission_of(scene.problem).topic
     if not scene.slot("about"):
         return Judgement.written(**said)
-    is_named = carries_topic(problem.question, topic)
+    is_named = names_topic(problem.question, topic)
     why = "Its numbers belong to it." if is_named else f"Nothing in it is about {topic}."
     return JudgementWithTopic.written(**said, topic="y" if is_named else "n", why_topic=why)
 
