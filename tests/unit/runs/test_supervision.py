@@ -52,10 +52,10 @@ print("ready", flush=True)
 for line in sys.stdin:
     print(line.strip(), file=open(sys.argv[1] + ".heard", "a"), flush=True)
 """
-# It serves until it is told to have a fault.
+# It serves until it is told to have a fault, which may be while it prints.
 FAULTY = f"""
-import signal
-signal.signal(signal.SIGUSR1, lambda *_: print("waits for the model", flush=True))
+import os, signal
+signal.signal(signal.SIGUSR1, lambda *_: os.write(1, b"waits for the model\\n"))
 {SERVES}
 """
 FICKLE = SERVES.replace("sys.stdin", "print('the broker is silent\\nready', flush=True); sys.stdin")
