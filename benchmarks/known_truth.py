@@ -39,6 +39,8 @@ _MARKED = re.compile(r"<<[^<>]*>>")
 _STATED = re.compile(r"####\s*(.*)")
 # A number that is told as a result.
 _TOLD = re.compile(r"(?:=|\b(?:is|are|makes|gives|get|to))\s*$")
+# "the result of step 1".
+_NUMBERS_A_STEP = re.compile(r"\bstep\s*$")
 _GOES_ON = re.compile(r"\s*[-−+*×·/÷^]")
 # Texts round to three digits.
 _SAME = 0.006
@@ -222,7 +224,9 @@ def _told(turn: Turn, known: Sequence[float]) -> Iterator[float]:
     for found in _NUMBER.finditer(text):
         value = _value(found)
         is_result = _TOLD.search(text[: found.start()]) and not _GOES_ON.match(text, found.end())
-        if not is_among(value, said) and (is_result or not is_among(value, known)):
+        if _NUMBERS_A_STEP.search(text[: found.start()]) or is_among(value, said):
+            continue
+        if is_result or not is_among(value, known):
             yield value
 
 

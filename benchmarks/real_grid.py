@@ -68,6 +68,8 @@ def grid(*, folder: Path, conversations: int, max_turns: int, servers: Sequence[
 
     The first server has all cells; the others those in which the model has all roles.
     """
+    folder = folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
     for server in servers or list(SERVERS):
         own = folder / server
         wanted = list(cells(recipes or list(ROLES), mixtures=server == next(iter(SERVERS))))

@@ -10,7 +10,7 @@ from soliloquy.v1.conversation_pb2 import Conversation, Turn
 
 _LABEL = re.compile(r"(?:^|\n|(?<=[.!?])\s)\s*(student|tutor|tutorbot|teacher)\s*:", re.IGNORECASE)
 # Of 5,773 published messages one has it: a tutor's note to itself that came out as its reply.
-_OUTSIDE = re.compile(r"\b(?:the|your|this) (student|tutor|tutorbot)\b", re.IGNORECASE)
+_OUTSIDE = re.compile(r"\b(?:the|this) (student|tutor|tutorbot)\b", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"\d+")
 
