@@ -84,6 +84,12 @@ def real(*, folder: Path, sample: bool, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(figures))
         return
+    # A prompt names its role, and a terminal is narrow.
+    figures["answers"] = [
+        {"prompt": f"{row['prompt']}{' free' if row['grammar'] == 'free' else ''}"}
+        | {name.removeprefix("asked "): row[name] for name in _COLUMNS}
+        for row in figures["answers"]
+    ]
     for title, rows in figures.items():
         click.echo(title)
         made = table(*(rows[0] if rows else ()))
