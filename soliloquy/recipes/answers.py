@@ -94,8 +94,8 @@ def _exactly(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _text_of(value: object) -> object:
-    """Accepts a number for a text that holds one."""
-    if isinstance(value, bool) or value is None:
+    """Accepts a number for a text that holds one, and drops a part of the form that was copied."""
+    if isinstance(value, bool) or value is None or (isinstance(value, str) and is_placeholder(value)):
         return ""
     return f"{value:.15g}" if isinstance(value, int | float) else value
 
