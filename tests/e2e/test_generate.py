@@ -28,7 +28,7 @@ from tests.e2e.runs import (
 )
 
 # So few turns that some problems are given up.
-GIVING_UP: dict[str, Any] = {"conversations": 6, "max_turns": 4, "max_attempts": 1}
+GIVING_UP: dict[str, Any] = {"conversations": 6, "max_turns": 5, "max_attempts": 1}
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def given_up(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
 def noisy(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     """A dataset of six from noisy answers, and its report."""
     out = tmp_path_factory.mktemp("noisy") / "out"
-    return out, grown(out, conversations=6, noise="harsh", seed=2)
+    return out, grown(out, conversations=6, noise="harsh", seed=4)
 
 
 def test_every_conversation_asked_for_is_there_and_its_code_ran_in_gvisor(reference: Path) -> None:
