@@ -15,7 +15,7 @@ from benchmarks.labelled import cases
 from soliloquy.cli.tables import table
 from soliloquy.client import Dataset
 from soliloquy.recipes.calls import calls_of_turns
-from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, ParseOutcome
+from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, ParseOutcome, Turn
 
 LABELS = Path(__file__).parent / "labels" / "real.jsonl"
 # Sendings-back of each rule that are labelled.
@@ -32,7 +32,7 @@ _SCRIPTED = "scripted"
 class SendingBack(NamedTuple):
     rule: str
     role: str
-    # What was sent back, and the evidence.
+    # The answer that was sent back, and the evidence.
     text: str
     because: str
     # The last messages of the conversation before it.
@@ -123,11 +123,11 @@ def _sent_back(conversation: Conversation) -> Iterator[SendingBack]:
         told = [said for earlier in conversation.turns if earlier.number < turn.number for said in _said(earlier)]
         for one in turn.rejected:
             if one.role in real_roles:
-                before = [*told, *([turn.student.text] if one.role not in ("student",) else [])]
+                before = [*told, *([turn.student.text] if one.role != "student" else [])]
                 yield SendingBack(one.rule, one.role, one.text, one.because, before[-3:])
 
 
-def _said(turn: Any) -> Iterator[str]:
+def _said(turn: Turn) -> Iterator[str]:
     yield from filter(None, (turn.student.text, turn.tutor.text))
 
 

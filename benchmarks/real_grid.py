@@ -24,7 +24,7 @@ ROLES: Mapping[str, Sequence[str]] = {
 }
 _PROBLEMS = {"soliloquy": "physics"}
 ALL = "all"
-# What takes longer than an answer of a small machine hangs.
+# An answer that takes longer than a small machine's hangs.
 _ANSWER_SECONDS = 900
 _CELL_SECONDS = 3 * 3600
 
@@ -102,7 +102,7 @@ def _generate(own: Path, cell: Cell, served: Served, conversations: int, max_tur
     command += ["--enrich"] if (cell.recipe, cell.role) == ("soliloquy", "planner") else []
     command += [] if cell.recipe == "mathwell" else ["--max-turns", max_turns]
     began = time.monotonic()
-    # What hangs ends the grid: a run has an end, whatever its models say.
+    # A run has an end, whatever its models say: one without ends the grid.
     done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=_CELL_SECONDS, check=False)
     if done.returncode not in (0, INCOMPLETE) or not done.stdout.strip():
         raise SystemExit(f"{dataset} ended with status {done.returncode}: {done.stderr.strip()[-2000:]}")

@@ -65,11 +65,7 @@ def _measure(problem: Problem, authorship: Authorship, scores: Scores) -> None:
 
 def recorded_scores(problem: Problem) -> Scores:
     """Returns the recorded opinions of the judges."""
-    authorship = authorship_of(problem)
-    return Scores(
-        opinions=authorship.opinions,
-        topic_named=authorship.measures.names_topic if authorship.commission.topic else None,
-    )
+    return Scores(opinions=authorship_of(problem).opinions)
 
 
 def numbers(question: str) -> list[float]:

@@ -68,7 +68,7 @@ class Tally:
     # Answers by prompt, and those that were asked for again, by prompt and rule, or "unusable".
     answers: Counter[str] = field(default_factory=Counter)
     asked_again: Counter[str] = field(default_factory=Counter)
-    # What judges say in the labels, by the label and the ruling.
+    # The rulings of judges in the labels, by the label and the ruling.
     opinions: Counter[str] = field(default_factory=Counter)
     # The recipe's own measures.
     measures: Counter[str] = field(default_factory=Counter)

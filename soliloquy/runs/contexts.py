@@ -37,7 +37,7 @@ async def require_room(plan: Plan, source: ProblemSource) -> None:
         async with own_sandboxes() as sandbox:
             await rehearsed(plan, source, sandbox, _REHEARSED, hear)
     except NotPlayable:
-        # What it has played has been heard.
+        # The prompts up to there have been heard.
         pass
     for (role, prompt), tokens in sorted(longest.items(), key=lambda item: -item[1]):
         for member in plan.models.roles.get(role, ()):

@@ -15,7 +15,7 @@ _WHOLE = re.compile(r"\}\s*`*\s*\Z")
 _DIGITS = re.compile(r"\d+")
 # A repetition has so many characters in all; small models have repeated up to 618.
 _REPETITION, _LONGEST_REPETITION = 600, 2400
-# What an asker quotes of it.
+# An asker quotes so many of them.
 _BEGINNING = 300
 
 

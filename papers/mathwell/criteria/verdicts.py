@@ -44,7 +44,7 @@ class WordProblem:
         )
 
 
-# What the judge is called that is a language model, and what it says besides of a problem that has a topic.
+# The name of the judge that is a language model, and of its word on the topic of a problem, which is no criterion.
 MODEL, TOPIC = "model", "topic"
 
 
@@ -69,7 +69,7 @@ def opinion(criterion: str, *, meets: bool | None, judge: str, because: str) -> 
 class Scores:
     opinions: Sequence[Opinion]
     # Whether the question names its topic; None if none was requested.
-    topic_named: bool | None
+    topic_named: bool | None = None
 
     def meets(self, criterion: str) -> bool | None:
         """Returns False if any judge objects, None if no judge can tell."""

@@ -65,7 +65,7 @@ async def _described_confusion(problem: Problem, changed: Mapping[str, str], ask
         described = await ask(prompting.describing(problem, confusion, changed), ConfusionDescription, check)
     except Unusable as unusable:
         if confusion.belief:
-            # What the student thinks is known without a description.
+            # The pupil's own words take the place of a description.
             confusion.description = confusion.belief
             return confusion
         undescribed = Confusion(samples=confusion.samples, discarded=confusion.discarded)

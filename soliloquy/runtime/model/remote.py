@@ -26,7 +26,7 @@ REFUSALS = 10
 
 
 class ServedModel(NamedTuple):
-    """What an endpoint says of the model that it serves."""
+    """The model that an endpoint serves, as it says itself."""
 
     # Empty if it has several, or answers only under their names.
     name: str = ""

@@ -26,6 +26,8 @@ def claim(value: object, unit: str = "", quantity: str = "W") -> dict[str, objec
 
 def test_a_claim_that_repeats_the_form_is_none() -> None:
     assert read("It is 3 N.", claim("<number>", "<unit>", "<symbol>")).claims == []
+    [stated] = read("It is 3 N.", claim("3", "<unit")).claims or []
+    assert (stated.value, stated.unit) == ("3", "")
 
 
 def test_a_grammar_leaves_no_room_to_talk_on_in_a_claim_and_a_long_one_is_read_all_the_same() -> None:
