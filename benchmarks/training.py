@@ -143,13 +143,7 @@ def _bare(base: Path, prepared: Prepared) -> Learn:
     def learn(step: int, sequences: Sequence[list[int]]) -> None:
         for one in sequences:
             row = prepared.row(one)
-            scores = model(
-                input_ids=row.ids,
-                position_ids=row.positions,
-                borders=row.borders,
-                use_cache=False,
-                logits_to_keep=row.at,
-            ).logits[0]
+            scores = model(**row.asked()).logits[0]
             (torch.nn.functional.cross_entropy(scores, row.targets) / len(sequences)).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimiser.step()

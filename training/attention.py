@@ -43,6 +43,8 @@ def packed_attention(
     attention_mask: None,
     *,
     borders: torch.Tensor | None = None,
+    places: torch.Tensor | None = None,
+    ends: torch.Tensor | None = None,
     longest: int | None = None,
     scaling: float | None = None,
     dropout: float = 0.0,
@@ -51,22 +53,24 @@ def packed_attention(
     s_aux: torch.Tensor | None = None,
     **further: Any,
 ) -> tuple[torch.Tensor, None]:
-    """Called by transformers in each layer; `borders` is passed through from the call of the model.
+    """Called by transformers in each layer; `borders`, `places` and `ends` of the row are passed through by the model.
 
     No sample has more tokens than `longest`. `softcap` bounds the scores, as in Gemma 2; `s_aux` is a score a head that
     takes attention off the sample, as in gpt-oss.
     """
     if strange := sorted(name for name, set_to in further.items() if name not in _NEUTRAL and _counts(name, set_to)):
         raise Failure(f"{type(module).__name__} computes attention with {', '.join(strange)}, which packing does not")
-    if borders is None:
+    if borders is None or places is None or ends is None:
         raise Failure(f"{type(module).__name__} does not pass on where packed samples begin: tune another model")
     if torch.is_autocast_enabled(query.device.type):
         # The angles of weights in fp32 make queries and keys fp32 again, for which no kernel takes all samples at once.
         query, key, value = (states.to(torch.get_autocast_dtype(query.device.type)) for states in (query, key, value))
+    # A sample's own tokens attend to all of it, of which other samples may have the beginning too.
+    key, value = key.index_select(2, places), value.index_select(2, places)
     half = query.dtype in (torch.bfloat16, torch.float16)
     if query.is_cuda and half and not dropout and softcap is None and s_aux is None:
-        return _varlen(query, key, value, borders, longest or query.shape[2], scaling, sliding_window), None
-    return _sample_by_sample(query, key, value, borders, scaling, dropout, sliding_window, softcap, s_aux), None
+        return _varlen(query, key, value, borders, ends, longest or query.shape[2], scaling, sliding_window), None
+    return _sample_by_sample(query, key, value, borders, ends, scaling, dropout, sliding_window, softcap, s_aux), None
 
 
 def _counts(name: str, value: Any) -> bool:
@@ -81,6 +85,7 @@ def _sample_by_sample(
     key: torch.Tensor,
     value: torch.Tensor,
     borders: torch.Tensor,
+    ends: torch.Tensor,
     scaling: float | None,
     dropout: float,
     sliding_window: int | None,
@@ -88,22 +93,25 @@ def _sample_by_sample(
     s_aux: torch.Tensor | None,
 ) -> torch.Tensor:
     parts = []
-    for start, end in pairwise(borders.tolist()):
-        one = (query[:, :, start:end], key[:, :, start:end], value[:, :, start:end])
-        window = _window(end - start, sliding_window, query.device)
-        if softcap is None and s_aux is None:
+    for (start, end), (first, last) in zip(pairwise(borders.tolist()), pairwise(ends.tolist()), strict=True):
+        one = (query[:, :, start:end], key[:, :, first:last], value[:, :, first:last])
+        plain = softcap is None and s_aux is None
+        # Torch knows by itself what all tokens of a sample see.
+        known = plain and end - start == last - first and (sliding_window is None or last - first <= sliding_window)
+        seen = None if known else _seen(end - start, last - first, sliding_window, query.device)
+        if plain:
             parts.append(
                 scaled_dot_product_attention(
                     *one,
-                    attn_mask=window,
-                    is_causal=window is None,
+                    attn_mask=seen,
+                    is_causal=known,
                     dropout_p=dropout,
                     scale=scaling,
                     enable_gqa=query.shape[1] != key.shape[1],
                 )
             )
         else:
-            parts.append(_with_changed_scores(*one, window, scaling, dropout, softcap, s_aux))
+            parts.append(_with_changed_scores(*one, seen, scaling, dropout, softcap, s_aux))
     return torch.cat(parts, dim=2).transpose(1, 2).contiguous()
 
 
@@ -111,26 +119,25 @@ def _with_changed_scores(
     query: torch.Tensor,
     key: torch.Tensor,
     value: torch.Tensor,
-    window: torch.Tensor | None,
+    seen: torch.Tensor,
     scaling: float | None,
     dropout: float,
     softcap: float | None,
     s_aux: torch.Tensor | None,
 ) -> torch.Tensor:
     """Computes one sample step by step: no kernel of torch caps scores or knows of a score outside the sample."""
-    heads, length, size = query.shape[1:]
+    heads, size = query.shape[1], query.shape[3]
     shared = heads // key.shape[1]
     key, value = key.repeat_interleave(shared, dim=1), value.repeat_interleave(shared, dim=1)
     scores = query @ key.transpose(2, 3) * (size**-0.5 if scaling is None else scaling)
     if softcap is not None:
         scores = torch.tanh(scores / softcap) * softcap
-    seen = torch.ones(length, length, dtype=torch.bool, device=query.device).tril() if window is None else window
     scores = scores.masked_fill(~seen, torch.finfo(scores.dtype).min)
     if s_aux is not None:
-        elsewhere = s_aux.to(scores.dtype).reshape(1, heads, 1, 1).expand(len(scores), -1, length, -1)
+        elsewhere = s_aux.to(scores.dtype).reshape(1, heads, 1, 1).expand(len(scores), -1, scores.shape[2], -1)
         scores = torch.cat([scores, elsewhere], dim=-1)
     weights = scores.softmax(dim=-1, dtype=torch.float32).to(value.dtype)
-    return dropped(weights[..., :length], dropout) @ value
+    return dropped(weights[..., : key.shape[2]], dropout) @ value
 
 
 def _varlen(
@@ -138,6 +145,7 @@ def _varlen(
     key: torch.Tensor,
     value: torch.Tensor,
     borders: torch.Tensor,
+    ends: torch.Tensor,
     longest: int,
     scaling: float | None,
     sliding_window: int | None,
@@ -149,7 +157,7 @@ def _varlen(
     attended = varlen_attn(
         *flat,
         borders,
-        borders,
+        ends,
         longest,
         longest,
         scale=scaling,
@@ -160,12 +168,11 @@ def _varlen(
     return attended[None]
 
 
-def _window(length: int, sliding_window: int | None, device: torch.device) -> torch.Tensor | None:
-    if sliding_window is None or length <= sliding_window:
-        return None
+def _seen(new: int, length: int, sliding_window: int | None, device: torch.device) -> torch.Tensor:
+    """Returns which tokens of a sample each of its last `new` ones sees."""
     at = torch.arange(length, device=device)
-    back = at[:, None] - at[None, :]
-    return (back >= 0) & (back < sliding_window)
+    back = at[length - new :, None] - at[None, :]
+    return (back >= 0) & (back < (sliding_window or length))
 
 
 AttentionInterface.register(NAME, packed_attention)

@@ -84,6 +84,9 @@ class Prepared:
     def lengths(self) -> list[int]:
         return [int(length) for length in np.diff(self._starts)]
 
+    def ids(self, number: int) -> np.ndarray:
+        return self._ids[slice(*self._starts[number : number + 2])]
+
     def learned(self) -> list[int]:
         """Returns the number of learned tokens of each sample."""
         return [int(count) for count in self._counts]

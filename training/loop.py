@@ -140,18 +140,11 @@ class Loop:
         if is_compiled(self._settings, self._world.device):
             row = padded(row, self._settings.sequence_length * self._settings.micro_batch)
         row = Row(*(part.to(self._world.device) for part in row))
-        # How many samples a row holds differs.
-        mark_dynamic(row.borders, 0)
+        # How many samples a row holds differs, and how much they share.
+        for part in (row.borders, row.places, row.ends):
+            mark_dynamic(part, 0)
         with autocast:
-            scores = self._model(
-                input_ids=row.ids,
-                position_ids=row.positions,
-                borders=row.borders,
-                longest=self._settings.sequence_length,
-                use_cache=False,
-                # The other logits are not needed, and would take most of the memory.
-                logits_to_keep=row.at,
-            ).logits[0]
+            scores = self._model(**row.asked(), longest=self._settings.sequence_length).logits[0]
         return cross_entropy(scores.float(), row.targets, reduction="sum")
 
     def _is_due(self, step: int, every: int) -> bool:

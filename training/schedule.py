@@ -1,12 +1,11 @@
 """Determines samples and learning rate of a step, both from its number alone."""
 
 import math
-from collections.abc import Sequence
 
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.seeds import draw
 from soliloquy_training.data import Prepared
-from soliloquy_training.packing import pack
+from soliloquy_training.packing import computed, pack
 from soliloquy_training.settings import TrainingSettings
 
 Sequences = list[list[int]]
@@ -16,11 +15,13 @@ class Schedule:
     """The packed sequences of every step; each epoch has all of them in its own order."""
 
     def __init__(self, prepared: Prepared, settings: TrainingSettings) -> None:
+        self._prepared = prepared
         self._settings = settings
-        lengths = prepared.lengths()
         self._packed, self.held_out = (
             # Two samples cannot share a sequence of a model that reads and writes with two halves.
-            [[number] for number in numbers] if prepared.pairs else _packed(numbers, lengths, settings, what)
+            [[number] for number in numbers]
+            if prepared.pairs
+            else pack(numbers, prepared.ids, settings.sequence_length, draw(settings.seed, "pack", what))
             for numbers, what in ((prepared.training.tolist(), "training"), (prepared.held_out.tolist(), "held out"))
         )
         self._epoch = -1
@@ -28,10 +29,10 @@ class Schedule:
         self.steps_an_epoch = math.ceil(len(self._packed) / settings.batch)
         self.steps = min(self.steps_an_epoch * settings.epochs, settings.max_steps or 2**62)
         self.sequences = len(self._packed)
-        # The share of positions in packed sequences that hold a token.
-        self.filled = sum(lengths[number] for one in self._packed for number in one) / (
-            self.sequences * settings.sequence_length
-        )
+
+    def computed(self) -> int:
+        """Returns the tokens that an epoch computes, with what samples share once."""
+        return sum(computed([self._prepared.ids(number) for number in one]) for one in self._packed)
 
     def sequences_of(self, step: int) -> Sequences:
         """Returns the sequences of a step; steps count from 1."""
@@ -66,11 +67,6 @@ def worker_rows(sequences: Sequences, rank: int, size: int, at_once: int) -> lis
         for start in range(0, len(mine), at_once)
     ]
     return rows + [(sequences[0], False)] * (rounds - len(rows))
-
-
-def _packed(numbers: Sequence[int], lengths: Sequence[int], settings: TrainingSettings, what: str) -> Sequences:
-    packed = pack([lengths[number] for number in numbers], settings.sequence_length, draw(settings.seed, "pack", what))
-    return [[numbers[place] for place in one] for one in packed]
 
 
 def check_batch(settings: TrainingSettings, size: int) -> None:

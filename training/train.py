@@ -55,7 +55,7 @@ def train(job: Job) -> None:
             if group.first:
                 best = loop.checkpoints.best() if progress.best is not None else trained
                 curve = steps(folder.metrics)
-                packed = {"sequences": loop.schedule.sequences, "filled": round(loop.schedule.filled, 4)}
+                packed = {"sequences": loop.schedule.sequences, "computed_tokens": loop.schedule.computed()}
                 data = prepared.summary | packed
                 content = report(job, identity, data=data, steps=curve, progress=progress, workers=group.size)
                 save(job, model, best, content, curve)

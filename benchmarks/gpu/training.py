@@ -4,6 +4,7 @@ import math
 import statistics
 import time
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from benchmarks import machine
 from soliloquy_training.data import Prepared, prepare
 from soliloquy_training.loop import Loop
 from soliloquy_training.model import build
+from soliloquy_training.packing import shared
 from soliloquy_training.report import peak_memory_mib
 from soliloquy_training.settings import TrainingSettings
 from soliloquy_training.step_log import StepLog
@@ -68,21 +70,26 @@ def measure(
 def operations(model: Any, prepared: Prepared, batch: Sequence[Sequence[int]]) -> tuple[float, float]:
     """Counts the multiplications and additions that a step needs, with weights and in attention.
 
-    Only what must be computed counts. A weight takes two a token forwards, two for the gradient of what it
-    is applied to, and two for its own if it is trained. The head computes the learned tokens alone, and a token attends
-    to those before it in its own sample.
+    Only what must be computed counts, and what samples share once. A weight takes two a token forwards, two for the
+    gradient of what it is applied to, and two for its own if it is trained. The head computes the learned tokens alone,
+    and a token attends to those before it in its own sample.
     """
     config = model.config
     weights = [one for name, one in model.named_parameters() if ".layers." in name and one.dim() > 1]
     in_layers = sum(_numbers(one) * (6 if one.requires_grad else 4) for one in weights)
     head = model.get_output_embeddings().weight
     in_head = head.numel() * (6 if head.requires_grad else 4)
-    numbers = [number for one in batch for number in one]
-    lengths, learned = prepared.lengths(), prepared.learned()
-    attended = sum(lengths[number] ** 2 for number in numbers) / 2
+    learned = prepared.learned()
+    counted = sum(learned[number] for one in batch for number in one)
+    tokens = attended = 0
+    for one in batch:
+        ids = [prepared.ids(number) for number in one]
+        for before, sample in pairwise([ids[0][:0], *ids]):
+            same = shared(before, sample)
+            tokens += len(sample) - same
+            attended += (len(sample) ** 2 - same**2) // 2
     # Two products forwards and four backwards, over all heads of all layers.
     in_attention = 6 * 2 * attended * config.hidden_size * config.num_hidden_layers
-    tokens, counted = (sum(of[number] for number in numbers) for of in (lengths, learned))
     return float(in_layers * tokens + in_head * counted), float(in_attention)
 
 

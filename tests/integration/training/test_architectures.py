@@ -72,6 +72,9 @@ def test_scores_and_gradients_of_packed_samples_are_those_without_packing(
         torch.nn.init.normal_(weights, std=0.3 if weights.dim() > 1 else 1.0)
     draw = np.random.default_rng(0)
     samples = [(draw.integers(3, TOKENS, length), np.arange(length) > length // 2) for length in LENGTHS]
+    # The next begins as the last one does, beyond a window; another is the same; the last begins as both.
+    branch = np.concatenate([samples[-1][0][:40], draw.integers(3, TOKENS, 30)])
+    samples += [(branch, np.arange(70) > 30), (branch, np.arange(70) > 60), (branch[:45], np.arange(45) > 20)]
     rows = [row([sample]) for sample in samples]
     embeddings = model.get_input_embeddings().weight
 
@@ -81,13 +84,7 @@ def test_scores_and_gradients_of_packed_samples_are_those_without_packing(
 
     model.set_attn_implementation(NAME)
     together = row(samples)
-    packed = model(
-        input_ids=together.ids,
-        position_ids=together.positions,
-        borders=together.borders,
-        use_cache=False,
-        logits_to_keep=together.at,
-    ).logits
+    packed = model(**together.asked()).logits
     [same] = torch.autograd.grad(torch.nn.functional.cross_entropy(packed[0], together.targets), embeddings)
     torch.testing.assert_close(packed, alone, rtol=0, atol=1e-4)
     torch.testing.assert_close(same, gradient, rtol=0, atol=1e-4)
@@ -112,7 +109,8 @@ def test_an_argument_of_attention_that_is_not_understood_is_refused() -> None:
 
     query, key, value = (torch.randn(1, 2, 6, 4) for _ in range(3))
     borders = torch.tensor([0, 6], dtype=torch.int32)
+    whole: Any = {"borders": borders, "places": torch.arange(6), "ends": borders}
     with pytest.raises(Failure, match="Module computes attention with position_bias, which packing does not"):
-        packed_attention(torch.nn.Module(), query, key, value, None, borders=borders, position_bias=torch.zeros(1))
+        packed_attention(torch.nn.Module(), query, key, value, None, **whole, position_bias=torch.zeros(1))
     with pytest.raises(Failure, match="does not pass on where packed samples begin"):
         packed_attention(torch.nn.Module(), query, key, value, None)

@@ -58,10 +58,11 @@ def test_compiled_layers_learn_what_plain_ones_do_and_are_compiled_in_the_first_
 def test_what_fills_a_row_up_is_not_learned() -> None:
     from soliloquy_training.packing import padded, row
 
-    drawn = row([(np.arange(5), np.ones(5, dtype=bool)), (np.arange(9), np.ones(9, dtype=bool))])
+    drawn = row([(np.arange(5), np.ones(5, dtype=bool)), (np.arange(9, 18), np.ones(9, dtype=bool))])
     filled = padded(drawn, 20)
     assert filled.ids.shape == filled.positions.shape == (1, 20)
-    assert filled.borders.tolist() == [0, 5, 14, 20]
+    assert filled.borders.tolist() == filled.ends.tolist() == [0, 5, 14, 20]
+    assert filled.places.tolist() == list(range(20))
     assert filled.at is drawn.at
     assert filled.targets is drawn.targets
 

@@ -30,13 +30,7 @@ def test_packed_samples_have_the_very_scores_that_each_has_alone(base: Path, sam
 
     together = row(samples)
     with torch.no_grad():
-        packed = model(base, NAME)(
-            input_ids=together.ids,
-            position_ids=together.positions,
-            borders=together.borders,
-            use_cache=False,
-            logits_to_keep=together.at,
-        ).logits
+        packed = model(base, NAME)(**together.asked()).logits
         plain = model(base, "sdpa")
         alone = [plain(input_ids=row([sample]).ids, use_cache=False).logits[:, row([sample]).at] for sample in samples]
     torch.testing.assert_close(packed, torch.cat(alone, dim=1), rtol=0, atol=1e-6)
@@ -53,9 +47,7 @@ def test_what_another_sample_says_changes_nothing(base: Path, samples: list[tupl
     def scores(first: Any) -> Any:
         together = row([(first, samples[0][1]), *samples[1:]])
         with torch.no_grad():
-            return packed(
-                input_ids=together.ids, position_ids=together.positions, borders=together.borders, use_cache=False
-            ).logits[:, LENGTHS[0] :]
+            return packed(**together.asked() | {"logits_to_keep": 0}).logits[:, LENGTHS[0] :]
 
     assert torch.equal(scores(samples[0][0]), scores(samples[0][0][::-1].copy()))
 
@@ -67,23 +59,48 @@ def test_a_window_of_attention_is_kept_within_a_sample() -> None:
 
     query, key, value = (torch.randn(1, 2, 12, 4) for _ in range(3))
     borders = torch.tensor([0, 12], dtype=torch.int32)
+    whole: Any = {"borders": borders, "places": torch.arange(12), "ends": borders, "sliding_window": 3}
     attend = torch.nn.Module()
-    near, _ = packed_attention(attend, query, key, value, None, borders=borders, sliding_window=3)
+    near, _ = packed_attention(attend, query, key, value, None, **whole)
     key[:, :, 0], value[:, :, 0] = 9.0, 9.0
-    changed, _ = packed_attention(attend, query, key, value, None, borders=borders, sliding_window=3)
+    changed, _ = packed_attention(attend, query, key, value, None, **whole)
     assert torch.equal(near[:, 3:], changed[:, 3:])
     assert not torch.equal(near[:, :3], changed[:, :3])
 
 
 def test_every_sample_is_in_one_sequence_and_next_to_nothing_is_empty() -> None:
-    from soliloquy_training.packing import pack
+    from soliloquy_training.packing import computed, pack
 
     draw = random.Random(0)
-    lengths = [draw.randint(400, 2800) for _ in range(2000)]
-    packed = pack(lengths, 4096, draw)
+    samples = [np.full(draw.randint(400, 2800), number, dtype=np.int32) for number in range(2000)]
+    packed = pack(range(2000), samples.__getitem__, 4096, draw)
     assert sorted(number for one in packed for number in one) == list(range(2000))
-    assert max(sum(lengths[number] for number in one) for one in packed) <= 4096
-    assert sum(lengths) / (4096 * len(packed)) > 0.95
+    rows = [computed([samples[number] for number in one]) for one in packed]
+    assert max(rows) <= 4096
+    assert sum(rows) == sum(map(len, samples)) > 0.95 * 4096 * len(packed)
+
+
+def test_a_beginning_that_samples_share_is_computed_once_a_row() -> None:
+    from soliloquy_training.packing import computed, pack, row
+
+    draw = np.random.default_rng(0)
+    # Ten prompts with rules of their own, each about 60 conversations, each with a few answers.
+    samples = [
+        np.concatenate([rules, told, draw.integers(3, 1000, 25)]).astype(np.int32)
+        for rules in draw.integers(3, 1000, (10, 400))
+        for told in draw.integers(3, 1000, (60, 200))
+        for _ in range(4)
+    ]
+    packed = pack(range(2400), samples.__getitem__, 4096, random.Random(0))
+    rows = [[samples[number] for number in one] for one in packed]
+    assert sum(map(computed, rows)) < 0.25 * sum(map(len, samples))
+    assert sum(map(computed, rows)) > 0.9 * 4096 * len(packed)
+    for one in rows:
+        together = row([(ids, np.ones(len(ids), dtype=bool)) for ids in one])
+        assert together.ids.shape[1] == computed(one) <= 4096
+        # What is learned is learned as often as without sharing.
+        assert len(together.targets) == sum(len(ids) - 1 for ids in one)
+        assert together.ids[0, together.places].tolist() == np.concatenate(one).tolist()
 
 
 def test_nothing_is_learned_from_the_sample_before(samples: list[tuple[Any, Any]]) -> None:

@@ -97,7 +97,7 @@ def _finely(sample: Sample) -> int:
 def rates(tmp_path: Path, **settings: object) -> list[float]:
     """Returns the learning rates of four steps of one sample each, from 1.0."""
     np.savez(tmp_path / "samples.npz", starts=[0, 8, 16, 24, 32], learned=[1] * 4, held_out=[False] * 4)
-    (tmp_path / "ids.bin").write_bytes(np.zeros(32, dtype=np.int32).tobytes())
+    (tmp_path / "ids.bin").write_bytes(np.arange(32, dtype=np.int32).tobytes())
     (tmp_path / "learned.bin").write_bytes(np.ones(32, dtype=np.bool_).tobytes())
     (tmp_path / "summary.json").write_text("{}")
     chosen = TrainingSettings.model_validate({"sequence_length": 8, "batch": 1, "learning_rate": 1.0, **settings})
