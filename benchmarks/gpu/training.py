@@ -40,6 +40,7 @@ def measure(
         log = StepLog(folder / "metrics.jsonl", folder / "tensorboard")
         loop = Loop(model, prepared, settings, group, folder / "none", log)
         batches = [loop.schedule.sequences_of(step) for step in range(1, 1 + _WARM + steps)]
+        packed, alone = (loop.learn(0, rows, 0.0) for rows in (batches[0][:1], [[one] for one in batches[0][0]]))
         first, *seconds = [_seconds(loop, step, batch, group.device) for step, batch in enumerate(batches, 1)]
         log.close()
     measured, seconds = batches[_WARM:], seconds[_WARM - 1 :]
@@ -55,6 +56,8 @@ def measure(
         "parameters": sum(map(_numbers, model.parameters())),
         "trained": sum(one.numel() for one in model.parameters() if one.requires_grad),
         "median_sample": statistics.median(lengths),
+        # Loss and gradient of the samples of a row, which share their beginnings, over those of each alone.
+        "packed_over_alone": [round(one / other, 4) for one, other in zip(packed, alone, strict=True)],
         "learned_share": round(sum(prepared.learned()) / sum(lengths), 4),
         "tokens_per_second": round(tokens / sum(seconds)),
         "first_step_seconds": round(first, 1),

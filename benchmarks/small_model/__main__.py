@@ -1,90 +1,119 @@
-"""Trains a small tutor from random weights and evaluates it: `python -m benchmarks.small_model --out DIR`.
+"""Tunes a pretrained model to tutor on ever more conversations: `python -m benchmarks.small_model --out DIR`."""
 
-Every stage is a command that resumes where it was stopped, and a finished stage is skipped. No question of the
-evaluation was in the training data.
-"""
-
+import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import click
 import yaml
 
-from benchmarks.small_model.stages import begin, options, soliloquy, train, write_config
+from benchmarks.pretrained import SMOLLM2, folder_of_smollm2
+from benchmarks.real_servers import by_the_model_service
+from benchmarks.small_model.stages import soliloquy, train, write_config
+from soliloquy.cli.generate import INCOMPLETE
 from soliloquy.recipes.packages import DEFAULT
 
-_SETTINGS = Path(__file__).with_name("small.yaml")
+_SETTINGS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("tutor.yaml").read_text("utf-8"))
 # An answer of the scripted tutor takes fewer.
-_MAX_TOKENS = "200"
+_MAX_TOKENS = "300"
 # Problems drawn for each conversation, of which some fail, and for each question, of which some are unsuitable.
-_FOR_A_CONVERSATION = 2
-_FOR_A_QUESTION = 8
+_FOR_A_CONVERSATION, _FOR_A_QUESTION = 2, 8
+# Seeds that differ from each other.
+_SEED_OF_DATA, _SEED_OF_QUESTIONS, _SEED_OF_PLAY = 1, 2, 3
+# A turn of two small models takes a minute of a slow core.
+_MAX_TURNS = "6"
+_ANSWER_SECONDS = 900
 
 
-def make(
-    out: Path,
-    *,
-    settings: Path,
-    conversations: int,
-    stream: int,
-    steps: int,
-    tuning_steps: int,
-    questions: int,
-    seed: int,
+@click.command()
+@click.option("--out", required=True, type=click.Path(file_okay=False, path_type=Path), help="Folder of all results.")
+@click.option("--base", type=click.Path(exists=True, path_type=Path), help="Other weights.  [default: SmolLM2-135M]")
+@click.option("--conversations", "steps", multiple=True, type=int, default=(20, 60), show_default=True)
+@click.option("--questions", default=25, show_default=True, help="Questions of the evaluation, two cases each.")
+@click.option("--play", default=5, show_default=True, help="Conversations that base and tuned model play.")
+@click.option("--tune", type=click.Choice(["lora", "full"]), default="lora", show_default=True)
+@click.option("--max-steps", type=int, help="Steps of each training at most.")
+def main(
+    *, out: Path, base: Path | None, steps: Sequence[int], questions: int, play: int, tune: str, max_steps: int | None
 ) -> None:
-    wanted = yaml.safe_load(settings.read_text("utf-8"))
-    drawn = [wanted["bank"], *(part for topic in wanted["topics"] for part in ("--topic", topic))]
-    # Seeds that differ from each other and from the evaluation's.
-    _grow(out / "pretraining", drawn, conversations, seed=1_000_000 + seed)
-    _grow(out / "stream", drawn, stream, seed=2_000_000 + seed)
-    untrained, pretrained = out / "untrained", out / "pretrained" / "model"
-    begin(untrained, out / "pretraining", wanted["shape"], seed=seed)
-    config = write_config(out / "pretraining.yaml", wanted["pretraining"], max_steps=steps, seed=seed)
-    train("pretrained", config, base=untrained, data=out / "pretraining", out=out)
-    tuning = write_config(out / "tuning.yaml", wanted["tuning"], max_steps=tuning_steps, seed=seed)
-    train("tuned", tuning, base=pretrained, data=out / "stream", out=out)
-    _draw(out / "evaluation", drawn, _FOR_A_QUESTION * questions, seed=seed)
-    asked = ["--questions", str(questions), "--seed", str(seed)]
-    _evaluate(out, "untrained", untrained, *asked)
-    _evaluate(out, "pretrained", pretrained, *asked)
-    _evaluate(out, "tuned", pretrained, "--adapter", str(out / "tuned" / "adapter"), *asked)
-    judged = [str(out / f"evaluation-{name}") for name in ("untrained", "pretrained", "tuned")]
-    soliloquy("evaluate", "compare", *judged, "--out", str(out))
+    """Evaluate a pretrained model as a tutor, tune it on each number of conversations, and evaluate it again.
+
+    Every stage is a command that resumes where it was stopped, and a finished stage is skipped. The questions come from
+    topics that no training has.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    base = base or folder_of_smollm2(out / SMOLLM2)
+    tuning = _SETTINGS["tuning"] | {"tune": tune} | ({"max_steps": max_steps} if max_steps else {})
+    config = write_config(out / "tuning.yaml", tuning)
+    asked = _draw(out / "asked", _SETTINGS["asked"], _FOR_A_QUESTION * questions, _SEED_OF_QUESTIONS)
+    put = ["--problems", asked, "--questions", str(questions), "--max-tokens", _MAX_TOKENS]
+    _evaluate(out, "base", base, None, *put)
+    for count in steps:
+        data, name = out / f"conversations-{count}", f"tuned-{count}"
+        problems = _draw(data, _SETTINGS["taught"], _FOR_A_CONVERSATION * count, _SEED_OF_DATA)
+        _generate(data, "--problems", problems, "--conversations", str(count))
+        train(name, config, base=base, data=data, out=out)
+        _evaluate(out, name, base, out / name, *put)
+    names = ["base", *(f"tuned-{count}" for count in steps)]
+    if not (comparison := out / "comparison").exists():
+        judged = [str(out / f"evaluation-{name}") for name in names]
+        soliloquy("evaluate", "compare", *judged, "--out", str(comparison))
+    if play:
+        for name in (names[0], names[-1]):
+            _play(out, name, base, None if name == "base" else out / name, asked, play)
 
 
-def _draw(out: Path, drawn: Sequence[str], count: int, *, seed: int) -> str:
+def _draw(out: Path, topics: Sequence[str], count: int, seed: int) -> str:
     """Draws the same problems each time; returns their file."""
     file = str(out.with_suffix(".jsonl"))
-    soliloquy("problems", "sample", *drawn, "--count", str(count), "--seed", str(seed), "--out", file)
+    drawn = [part for topic in topics for part in ("--topic", topic)]
+    soliloquy(
+        "problems", "sample", _SETTINGS["bank"], *drawn, "--count", str(count), "--seed", str(seed), "--out", file
+    )
     return file
 
 
-def _grow(out: Path, drawn: Sequence[str], count: int, *, seed: int) -> None:
-    problems = _draw(out, drawn, _FOR_A_CONVERSATION * count, seed=seed)
-    wanted = ["--problems", problems, "--conversations", str(count), "--seed", str(seed)]
-    soliloquy("generate", *wanted, "--out", str(out))
+def _generate(out: Path, *options: str) -> None:
+    if not (out / "manifest.json").is_file():
+        soliloquy("generate", *options, "--seed", str(_SEED_OF_DATA), "--out", str(out), ends=(0, INCOMPLETE))
 
 
-def _evaluate(out: Path, name: str, weights: Path, *further: str) -> None:
+def _evaluate(out: Path, name: str, base: Path, tuned: Path | None, *put: str) -> None:
     """Evaluates free output, without a grammar."""
     folder = out / f"evaluation-{name}"
-    if (folder / "report.json").is_file():
+    if not (folder / "report.json").is_file():
+        weights = ["--weights", str(_weights(base, tuned)), "--free", "--name", name]
+        weights += ["--adapter", str(tuned / "adapter")] if tuned and _is_adapter(tuned) else []
+        soliloquy("evaluate", DEFAULT, *put, *weights, "--out", str(folder))
+
+
+def _play(out: Path, name: str, base: Path, tuned: Path | None, problems: str, count: int) -> None:
+    """Lets the model play the tutor's roles beside the scripted student and planner."""
+    dataset = out / f"played-{name}"
+    if (dataset / "manifest.json").is_file():
         return
-    learned = [part for data in ("pretraining", "stream") for part in ("--trained", str(out / data))]
-    put = ["--problems", str(out / "evaluation.jsonl"), "--weights", str(weights), *further]
-    put += ["--free", "--max-tokens", _MAX_TOKENS, "--name", name]
-    soliloquy("evaluate", DEFAULT, *put, *learned, "--out", str(folder))
+    is_adapter = tuned is not None and _is_adapter(tuned)
+    adapter = ["--adapter", f"tutor={tuned}/adapter"] if is_adapter else []
+    with by_the_model_service(_weights(base, tuned), SMOLLM2, out / f"{name}.log", *adapter) as served:
+        settings = out / f"{name}.toml"
+        lines = ['endpoint = "scripted"', "[endpoints.scripted]", 'engine = "scripted"', "[endpoints.real]"]
+        lines += ['engine = "openai"', f'base_url = "{served.url}"', f"timeout = {_ANSWER_SECONDS}"]
+        lines += [f'model = "{"tutor" if is_adapter else served.model}"']
+        lines += [f'[roles.{role}]\nendpoint = "real"' for role in ("tutor", "codegen", "composer")]
+        settings.write_text("\n".join(lines), "utf-8")
+        wanted = ["--conversations", str(count), "--max-attempts", "1", "--max-turns", _MAX_TURNS]
+        _generate(dataset, "--problems", problems, *wanted, "--model-settings", str(settings))
+    print(json.dumps({name: json.loads((dataset / "manifest.json").read_bytes())["counts"]}), flush=True)
+
+
+def _is_adapter(tuned: Path) -> bool:
+    return (tuned / "adapter").exists()
+
+
+def _weights(base: Path, tuned: Path | None) -> Path:
+    return base if tuned is None or _is_adapter(tuned) else tuned / "model"
 
 
 if __name__ == "__main__":
-    make(
-        **options(
-            "python -m benchmarks.small_model",
-            __doc__,
-            settings=_SETTINGS,
-            conversations=(750, "conversations for the first training"),
-            stream=(150, "conversations for tuning the adapter"),
-            steps=(3000, "steps of the first training"),
-            tuning_steps=(300, "steps of tuning the adapter"),
-            questions=(25, "questions of the evaluation"),
-        )
-    )
+    main()

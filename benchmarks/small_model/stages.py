@@ -12,14 +12,10 @@ from typing import Any
 _SOLILOQUY = (sys.executable, "-c", "from soliloquy.cli.main import main; main()")
 
 
-def options(
-    program: str, about: str | None, *, settings: Path | None = None, **numbers: tuple[int, str]
-) -> dict[str, Any]:
+def options(program: str, about: str | None, **numbers: tuple[int, str]) -> dict[str, Any]:
     """Reads the command line, which has a number by each of these names, with its default and its help."""
     parser = argparse.ArgumentParser(prog=program, description=about)
     parser.add_argument("--out", type=Path, required=True, help="folder for all results")
-    if settings:
-        parser.add_argument("--settings", type=Path, default=settings, help="topics, shape and trainings")
     for name, (default, text) in {**numbers, "seed": (0, "seed of all random draws")}.items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=int, default=default, help=text)
     return vars(parser.parse_args())

@@ -45,13 +45,20 @@ def test_the_operations_of_a_step_are_those_that_torch_counts(
     model = build(base, settings, World())
     log = StepLog(tmp_path / "metrics.jsonl", tmp_path / "tensorboard")
     loop = Loop(model, prepared, settings, World(), tmp_path / "none", log)
-    batch = loop.schedule.sequences_of(1)
-    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
-        loop.learn(1, batch, 1e-4)
-    log.close()
-    with_weights, in_attention = operations(model, prepared, batch)
+    packed = loop.schedule.sequences_of(1)
+
+    def counted(batch: list[list[int]]) -> int:
+        with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+            loop.learn(1, batch, 1e-4)
+        return int(counter.get_total_flops())
+
+    alone = [[number] for one in packed for number in one]
+    with_weights, in_attention = operations(model, prepared, alone)
     # This kernel computes what each token does not see too.
-    assert with_weights + 2 * in_attention == pytest.approx(counter.get_total_flops(), rel=0.05)
+    assert with_weights + 2 * in_attention == pytest.approx(counted(alone), rel=0.05)
+    with_weights, in_attention = operations(model, prepared, packed)
+    assert with_weights + in_attention < counted(packed) < with_weights + 2 * in_attention
+    log.close()
 
 
 def test_a_training_is_measured_on_the_hardware_that_is_there(base: Path, data: Path, tmp_path: Path) -> None:
@@ -60,6 +67,7 @@ def test_a_training_is_measured_on_the_hardware_that_is_there(base: Path, data: 
     found = measure(base, str(data), tmp_path / "measured", LORA, steps=1, side=64)
     assert 0 < found["trained"] < found["parameters"]
     assert found["of_product"] > 0
+    assert found["packed_over_alone"] == pytest.approx([1, 1], abs=1e-3)
     assert found["mfu"] is None if found["device"] == "cpu" else 0 < found["mfu"] < 1
 
 
