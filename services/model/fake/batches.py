@@ -13,7 +13,7 @@ from typing import Any
 from aiohttp import web
 from pydantic import BaseModel
 
-from soliloquy.runtime.model.batch_forms import OVER
+from soliloquy.runtime.model.batch_api import OVER
 from soliloquy.runtime.model.dialects import BatchForm
 from soliloquy.runtime.model.openai_client import PROMPT_HEADER, SEED_HEADER
 from soliloquy.runtime.seeds import draw

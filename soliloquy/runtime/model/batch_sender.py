@@ -1,22 +1,27 @@
-"""Sends the requests to an endpoint in batches, and takes in their replies."""
+"""Sends requests in batches, and takes in their replies. One process of the run does, whoever asks."""
 
 import asyncio
 import logging
 import random
 import re
 import time
-from collections.abc import Awaitable
+from collections.abc import AsyncIterator, Awaitable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from soliloquy.runtime.model import metrics
 from soliloquy.runtime.model.batch_api import BatchApi, Job, Missing
-from soliloquy.runtime.model.batch_lines import line_of
+from soliloquy.runtime.model.batch_lines import FileBatches, line_of
+from soliloquy.runtime.model.batch_messages import MessageBatches
 from soliloquy.runtime.model.batch_table import ENDED, LOST, UNDONE, Batch, BatchTable, Line
+from soliloquy.runtime.model.dialects import BATCH_FORMS, dialect_of
 from soliloquy.runtime.model.faults import EndpointRefuses, RetryableFault, Throttled, TimedOut
-from soliloquy.runtime.model.settings import Endpoint, described
-from soliloquy.runtime.model.spending import BudgetUsed, is_free
+from soliloquy.runtime.model.keys import key_of
+from soliloquy.runtime.model.openai_http import OpenAIConnection
+from soliloquy.runtime.model.settings import Endpoint, Models, described
+from soliloquy.runtime.model.spending import BudgetUsed, Spending, is_free
 from soliloquy.runtime.model.status import EndpointStatus
 
 LOOK_SECONDS = 0.2
@@ -277,3 +282,47 @@ class BatchSender:
                 self._table.take_in(batch, self._endpoint, lines)
                 lines = []
         self._table.take_in(batch, self._endpoint, lines)
+
+
+class BatchSenders:
+    """The senders of all endpoints that are asked in batches."""
+
+    def __init__(self, senders: Sequence[BatchSender]) -> None:
+        self._senders = senders
+        self._running: asyncio.Task[None] | None = None
+
+    @property
+    def statuses(self) -> list[EndpointStatus]:
+        return [sender.status for sender in self._senders]
+
+    async def run(self) -> None:
+        self._running = asyncio.current_task()
+        async with asyncio.TaskGroup() as group:
+            for sender in self._senders:
+                group.create_task(sender.run())
+
+    async def settle(self) -> None:
+        """Sends nothing more, and takes in what the endpoints still work on."""
+        if self._running:
+            self._running.cancel()
+            await asyncio.wait([self._running])
+        for sender in self._senders:
+            await sender.settle()
+
+
+@asynccontextmanager
+async def open_senders(models: Models, spending: Spending, folder: Path) -> AsyncIterator[BatchSenders]:
+    """`folder` has room for the file of a batch. Raises Failure for a missing key."""
+    senders: list[BatchSender] = []
+    async with AsyncExitStack() as connections:
+        for name, endpoint in models.used.items():
+            if not endpoint.batch:
+                continue
+            dialect = dialect_of(endpoint.dialect, endpoint.base_url, endpoint.model)
+            form, table = BATCH_FORMS[dialect.batches], BatchTable(spending)
+            connection = OpenAIConnection(name, endpoint, key_of(endpoint, name), dialect, form)
+            connections.push_async_callback(connection.close)
+            files = dialect.batches == "files"
+            api = FileBatches(connection, form) if files else MessageBatches(connection, form, table)
+            senders.append(BatchSender(name, endpoint, api, table, folder))
+        yield BatchSenders(senders)

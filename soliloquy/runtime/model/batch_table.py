@@ -10,7 +10,7 @@ import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from soliloquy.runtime.model.openai_format import encoded
 from soliloquy.runtime.model.remote import TRIES
@@ -40,17 +40,15 @@ ANSWERED = 200
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Waiting:
-    """The requests that no batch has yet."""
+class Waiting(NamedTuple):
+    """The requests that no batch has yet: their number and bytes, and when the oldest began to wait."""
 
-    requests: int = 0
-    bytes: int = 0
-    # When the oldest began to wait.
-    since: float = 0.0
+    requests: int
+    bytes: int
+    since: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Batch:
     id: str
     requests: int
@@ -136,23 +134,20 @@ class BatchTable:
         return True
 
     def waiting(self, name: str) -> Waiting:
-        [(requests, size, since)] = self._rows(
-            "SELECT COUNT(*), TOTAL(size), COALESCE(MIN(since), 0) FROM asked "
+        [row] = self._rows(
+            "SELECT COUNT(*), COALESCE(SUM(size), 0), COALESCE(MIN(since), 0) FROM asked "
             "WHERE endpoint = ? AND batch IS NULL AND status IS NULL",
             name,
         )
-        return Waiting(requests=requests, bytes=int(size), since=since)
+        return Waiting(*row)
 
     def open_batches(self, name: str) -> list[Batch]:
         rows = self._rows(
-            "SELECT id, requests, created, file, remote, posted FROM batches "
-            "WHERE endpoint = ? AND outcome IS NULL ORDER BY created, id",
+            "SELECT id, requests, created, COALESCE(file, ''), COALESCE(remote, ''), COALESCE(posted, 0.0) "
+            "FROM batches WHERE endpoint = ? AND outcome IS NULL ORDER BY created, id",
             name,
         )
-        return [
-            Batch(id=key, requests=number, created=created, file=file or "", remote=remote or "", posted=posted or 0.0)
-            for key, number, created, file, remote, posted in rows
-        ]
+        return [Batch(*row) for row in rows]
 
     def fill(self, name: str, requests: int, size: int) -> Batch:
         """Makes a batch of the requests that wait longest: at most so many, of so many bytes. Raises BudgetUsed."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from soliloquy.runtime.model.agreements import agreement_with
 from soliloquy.runtime.model.batch_queue import BatchQueue
-from soliloquy.runtime.model.batch_senders import BatchSenders, open_senders
+from soliloquy.runtime.model.batch_sender import BatchSenders, open_senders
 from soliloquy.runtime.model.batch_table import BatchTable
 from soliloquy.runtime.model.keys import Key
 from soliloquy.runtime.model.openai_client import OpenAIClient

@@ -10,7 +10,7 @@ from prometheus_client import REGISTRY
 from soliloquy.runtime.model import batch_sender
 from soliloquy.runtime.model.batch_lines import FileBatches, line_of
 from soliloquy.runtime.model.batch_messages import MessageBatches
-from soliloquy.runtime.model.batch_senders import open_senders
+from soliloquy.runtime.model.batch_sender import open_senders
 from soliloquy.runtime.model.batch_table import ENDED, BatchTable, Line, request_id
 from soliloquy.runtime.model.faults import ModelFailed, Overloaded
 from soliloquy.runtime.model.remote import TRIES
