@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from soliloquy.runtime.model.costs import COST, KINDS, add_use, cost_of, use_of
+from soliloquy.runtime.model.costs import COST, KINDS, add_use, bill_of, cost_of
 from soliloquy.runtime.model.faults import EndpointRefuses, RetryableFault
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.runtime.retry import CannotServe
@@ -194,13 +194,9 @@ class Spending:
     ) -> None:
         """Counts an answer by endpoint, role and model, inside a transaction."""
         outcome = outcome or _FINISHES.get(completion.finish, "answered")
-        used: dict[str, float] = {}
-        for sample in (completion, *completion.more):
-            add_use(used, use_of(sample))
-        cost = cost_of(endpoint, used)
+        used, cost, unpriced = bill_of(endpoint, completion)
         used.pop(COST, None)
-        unpriced = used.get("prompt", 0) + used.get("completion", 0) if cost is None else 0
-        self._count((*names, outcome), used | {"requests": 1, "dollars": cost or 0.0, "unpriced": unpriced})
+        self._count((*names, outcome), used | {"requests": 1, "dollars": cost, "unpriced": unpriced})
 
     def count_lost(self, row: Iterable[Any]) -> None:
         """Counts a request by endpoint, role, model and what it took at most, inside a transaction."""
