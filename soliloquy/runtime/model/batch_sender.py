@@ -7,7 +7,6 @@ import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,7 @@ LOOK_SECONDS = 0.2
 POLL_SECONDS = (0.2, 30.0)
 POLL_SHARE = 0.1
 # A batch whose making got no reply may show up for so long before it is made again.
-SHOW_SECONDS = 15.0
+SHOW_SECONDS = 60.0
 # How long a run that is over waits for batches that it no longer needs.
 SETTLE_SECONDS = 10.0
 # A batch that is missing so often is lost; a new one may not show at once.
@@ -190,36 +189,21 @@ class BatchSender:
                 self._hold(str(error))
                 return
             raise
-        await self._made(batch, job)
+        self._table.note(batch, remote=job.remote)
 
     async def _find_again(self, batch: Batch) -> bool:
         """Finds a batch that may have been made; returns whether it was, or whether that will turn out."""
-        found = await self._found(batch)
+        try:
+            found = await self._api.find(batch)
+        except Missing:
+            # An endpoint that lists none leaves nothing but to make it.
+            return False
         for job in found:
             if job.is_certain:
                 _log.info("%s: found batch %s again", self._where, job.remote)
-                await self._made(batch, job)
+                self._table.note(batch, remote=job.remote)
                 break
         return bool(found)
-
-    async def _made(self, batch: Batch, job: Job) -> None:
-        self._table.note(batch, remote=job.remote)
-        await self._tidy(self._cancel_twins(replace(batch, remote=job.remote)))
-
-    async def _cancel_twins(self, batch: Batch) -> None:
-        """Notes and cancels whatever else the endpoint made of a batch, before it works on it."""
-        for twin in await self._found(batch):
-            if twin.is_certain and not self._table.knows(twin.remote):
-                _log.warning("%s: batch %s was made twice: %s", self._where, batch.remote, twin.remote)
-                self._table.add_twin(self._name, batch, twin.remote)
-                await self._tidy(self._api.cancel(twin.remote))
-
-    async def _found(self, batch: Batch) -> list[Job]:
-        try:
-            return await self._api.find(batch)
-        except Missing:
-            # An endpoint that lists none leaves nothing but to make it.
-            return []
 
     async def _look(self, batch: Batch) -> None:
         shortest, longest = POLL_SECONDS
@@ -241,7 +225,6 @@ class BatchSender:
         if job.status == "failed" and not job.files:
             self._undone(batch, job)
             return
-        await self._cancel_twins(batch)
         self._failures, self._held_until = 0, 0.0
         self._end(batch, ENDED if job.status == "completed" else UNDONE)
         for file in filter(None, (batch.file, *job.files)):

@@ -29,7 +29,7 @@ class Shape(NamedTuple):
 
 
 def shapes_of(schema: Schema, dialect: Dialect) -> Sequence[Shape]:
-    """Returns the ways to write a schema, the best one first: with a union as the dialect takes it, with fewer keywords."""
+    """Returns the ways to write a schema, the best first: with a union as the dialect takes it, with fewer keywords."""
     plain, bare = written(schema, dialect.without_keywords), written(schema, None)
     optional = [name for part in parts_of(schema) if "properties" in part for name in _optional(part)]
     if "anyOf" not in schema:

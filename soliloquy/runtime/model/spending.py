@@ -189,11 +189,9 @@ class Spending:
             if budget.is_used(spent.dollars + spent.lost_dollars, spent.tokens + spent.lost_tokens):
                 raise BudgetUsed(f"the budget of {budget} is used up")
 
-    def count_answer(
-        self, names: tuple[str, str, str], endpoint: Endpoint, completion: Completion, outcome: str = ""
-    ) -> None:
+    def count_answer(self, names: tuple[str, str, str], endpoint: Endpoint, completion: Completion) -> None:
         """Counts an answer by endpoint, role and model, inside a transaction."""
-        outcome = outcome or _FINISHES.get(completion.finish, "answered")
+        outcome = _FINISHES.get(completion.finish, "answered")
         used, cost, unpriced = bill_of(endpoint, completion)
         used.pop(COST, None)
         self._count((*names, outcome), used | {"requests": 1, "dollars": cost, "unpriced": unpriced})
