@@ -16,8 +16,6 @@ from soliloquy.client import JobRefused, Sandbox, ServiceUnavailable
 from soliloquy.runtime.traces import spans
 from soliloquy.runtime.traces.export import sending
 from soliloquy.v1.sandbox_pb2 import (
-    STATUS_ERROR,
-    STATUS_OK,
     STATUS_TIMEOUT,
     ExecuteRequest,
     ExecuteResponse,
@@ -54,12 +52,6 @@ async def refusal_of(call: grpc.aio.UnaryUnaryCall[ExecuteRequest, ExecuteRespon
     with pytest.raises(grpc.aio.AioRpcError) as raised:
         await call
     return raised.value
-
-
-async def test_a_failing_job_is_an_answer_and_no_error_of_the_service(pool: SandboxPool) -> None:
-    async with client_of(pool) as client:
-        done = await client.execute("y = 1\nx = y / 0", ["x"])
-    assert (done.status, done.error, done.error_line) == ("error", "ZeroDivisionError: division by zero", 2)
 
 
 async def test_who_asks_for_more_than_there_is_is_told_the_limit(pool: SandboxPool) -> None:
@@ -260,16 +252,6 @@ async def test_what_breaks_in_the_service_is_logged_there_and_not_told(
     [record] = [record for record in caplog.records if record.levelno == logging.ERROR]
     assert record.exc_info is not None
     assert "secret" in str(record.exc_info[1])
-
-
-async def test_the_raw_contract_is_enough_for_a_caller(pool: SandboxPool) -> None:
-    """Any gRPC client can do this."""
-    async with served(pool) as address, connected(address) as stub:
-        response = await stub.Execute(ExecuteRequest(job=Job(id="raw", code="x = y", result_variables=["x"])))
-        assert (response.job_id, response.execution.status) == ("raw", STATUS_ERROR)
-        requests = [ExecuteRequest(job=Job(id=name, code="x = 1")) for name in ("a", "b")]
-        answers = {response.job_id: response async for response in stub.ExecuteStream(iter(requests))}
-    assert {name: answer.execution.status for name, answer in answers.items()} == {"a": STATUS_OK, "b": STATUS_OK}
 
 
 async def test_a_job_of_a_traced_caller_is_in_its_trace_down_to_the_lane(pool: SandboxPool) -> None:

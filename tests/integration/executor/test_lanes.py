@@ -70,11 +70,6 @@ async def test_a_verdict_that_contradicts_its_numbers_is_an_error(pool: SandboxP
     assert done.error == ("is_right is True, but math.isclose(11.74, 3.4268, rel_tol=0.01, abs_tol=0.0) is False")
 
 
-async def test_names_in_greek_and_names_in_one_string_are_found(pool: SandboxPool) -> None:
-    done = await pool.execute(job("```python\nΔv = 2.5\n\N{MICRO SIGN} = 0.3\n```", "Δv, \N{MICRO SIGN}"))
-    assert {named.name: named.value.real for named in done.values} == {"Δv": 2.5, "\N{MICRO SIGN}": 0.3}
-
-
 @pytest.mark.parametrize("imports", ["", "import os\n"])
 async def test_a_caller_may_ask_for_less_time_memory_and_output(pool: SandboxPool, imports: str) -> None:
     def limited(code: str, limits: Limits | None = None) -> Job:
@@ -99,13 +94,8 @@ async def test_numpy_and_sympy_are_there_and_their_numbers_are_numbers(
     assert shown in str(value)
 
 
-async def test_code_that_imports_neither_cannot_see_them(pool: SandboxPool) -> None:
-    done = await pool.execute(job("numpy = __import__('numpy')"))
-    assert done.error == "ModuleNotFoundError: No module named 'numpy'"
-
-
 async def test_an_audit_runs_every_job_in_a_sandbox_of_its_own(tmp_path: Path) -> None:
-    async with started(tmp_path, audit=True, spares=1) as pool:
+    async with started(tmp_path, audit=True) as pool:
         for code in ("x = 6 * 7", "import os\nx = 6 * 7"):
             done = await pool.execute(job(code, "x"))
             assert (done.lane, done.values[0].value.integer) == (LANE_SINGLE_USE, "42")

@@ -100,7 +100,7 @@ async def test_a_job_whose_sandbox_is_killed_is_answered_by_one_of_its_own(tmp_p
 @needs_runsc
 @pytest.mark.thorough
 async def test_a_job_that_outlives_four_sandboxes_is_told_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    async with started(tmp_path, spares=0, wall_seconds=30) as pool:
+    async with started(tmp_path, wall_seconds=30) as pool:
         running = asyncio.create_task(pool.execute(job(f"import os\n{_SLOW}", "x")))
         await until_in_a_sandbox(pool, "fork")
         kill_all(tmp_path)
@@ -117,7 +117,7 @@ async def test_a_job_that_outlives_four_sandboxes_is_told_so(tmp_path: Path, cap
 @needs_runsc
 @pytest.mark.thorough
 async def test_sandboxes_that_stop_answering_are_replaced(tmp_path: Path) -> None:
-    async with started(tmp_path, spares=0, wall_seconds=0.5) as pool:
+    async with started(tmp_path, wall_seconds=0.5) as pool:
         await assert_ordinary_job_is_right(pool, lane=LANE_FORK)
         for pid in runsc_pids(tmp_path):
             os.kill(pid, signal.SIGSTOP)
@@ -130,7 +130,7 @@ async def test_sandboxes_that_stop_answering_are_replaced(tmp_path: Path) -> Non
 @needs_runsc
 @pytest.mark.thorough
 async def test_sandboxes_that_can_make_no_process_any_more_are_replaced(tmp_path: Path) -> None:
-    async with started(tmp_path, spares=0, wall_seconds=0.5) as pool:
+    async with started(tmp_path, wall_seconds=0.5) as pool:
         await assert_ordinary_job_is_right(pool, lane=LANE_FORK)
         limits = _process_limits(tmp_path)
         if not limits and os.geteuid() != 0:
@@ -180,7 +180,7 @@ async def test_a_sandbox_is_recycled_without_a_job_waiting_for_it(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    async with started(tmp_path, recycle_after=3, spares=0) as pool:
+    async with started(tmp_path, recycle_after=3) as pool:
         await assert_ordinary_job_is_right(pool, lane=LANE_FORK)
         first = runsc_pids(tmp_path)
         for _ in range(3):
@@ -206,14 +206,6 @@ async def test_the_sandboxes_of_a_killed_owner_end_and_the_next_start_sweeps_its
         assert not any(folder.exists() for folder in left)
     assert list(tmp_path.iterdir()) == []
     await until(lambda: leftovers(tmp_path) == [])
-
-
-@needs_runsc
-async def test_the_folder_of_a_living_owner_is_left_alone(tmp_path: Path) -> None:
-    async with started(tmp_path) as pool:
-        async with started(tmp_path) as other:
-            await assert_ordinary_job_is_right(other)
-        await assert_ordinary_job_is_right(pool)
 
 
 def _process_limits(runtime_dir: Path) -> list[Path]:

@@ -152,12 +152,6 @@ def test_calls_that_fail_late_do_not_hold_it_open() -> None:
     assert breaker.pause(PAUSE_SECONDS) == 0.0
 
 
-def test_an_answer_to_a_call_that_began_before_closes_it_too() -> None:
-    breaker = opened()
-    breaker.succeeded()
-    assert breaker.pause(0.0) == 0.0
-
-
 @pytest.mark.parametrize("failures", [FAILURES, 5 * FAILURES])
 def test_after_it_closed_it_takes_as_many_failures_again(failures: int) -> None:
     breaker = opened()
@@ -183,10 +177,6 @@ def stormy(limit: ConcurrencyLimit, share: float, seconds: int) -> int:
     for second in range(1, seconds + 1):
         refused(limit, second * ROUND_SECONDS, calls=round(100 * share), of=100)
     return limit.width(seconds * ROUND_SECONDS)
-
-
-def test_an_endpoint_that_never_complained_gets_all() -> None:
-    assert ConcurrencyLimit(256).width(0.0) == 256
 
 
 def test_the_cut_is_half_the_share_that_was_refused() -> None:
@@ -247,7 +237,3 @@ def test_seconds_and_dates_are_honoured_and_nonsense_is_nothing(
     """Without seconds the server asks for more than a call waits."""
     header = told if told is not None else formatdate(NOW + (date or 0), usegmt=True)
     assert retry_after({"Retry-After": header}, NOW) == (MOST_SECONDS if seconds is None else seconds)
-
-
-def test_a_server_that_does_not_say_is_not_waited_for() -> None:
-    assert retry_after({}, NOW) == 0.0
