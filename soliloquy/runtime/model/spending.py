@@ -69,7 +69,7 @@ class Budget:
 NO_BUDGET = Budget()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Spent:
     """Everything that a run was billed so far."""
 
@@ -126,23 +126,14 @@ class Spending:
     @property
     def spent(self) -> Spent:
         with self.reporting():
-            [totals] = self.file.execute(
-                "SELECT TOTAL(dollars * (outcome != ?1)), TOTAL((prompt + completion) * (outcome != ?1)), "
-                "TOTAL(unpriced * (outcome != ?1)), TOTAL(requests * (outcome != ?1)), "
-                "TOTAL(requests * (outcome = ?1)), TOTAL(dollars * (outcome = ?1)), "
-                "TOTAL((prompt + completion) * (outcome = ?1)), (SELECT COUNT(*) FROM sent) FROM billed",
-                (LOST,),
-            ).fetchall()
-        dollars, tokens, unpriced, requests, lost, lost_dollars, lost_tokens, sent = totals
+            sums = "TOTAL(dollars), SUM(prompt + completion), SUM(unpriced), SUM(requests)"
+            found = self.file.execute(f"SELECT outcome = ?, {sums} FROM billed GROUP BY 1", (LOST,)).fetchall()
+            [(sent,)] = self.file.execute("SELECT COUNT(*) FROM sent").fetchall()
+        of = {is_lost: sums for is_lost, *sums in found}
+        dollars, tokens, unpriced, requests = of.get(False, (0.0, 0, 0, 0))
+        lost_dollars, lost_tokens, _, lost = of.get(True, (0.0, 0, 0, 0))
         return Spent(
-            dollars=dollars,
-            tokens=int(tokens),
-            unpriced=int(unpriced),
-            requests=int(requests),
-            lost=int(lost),
-            lost_dollars=lost_dollars,
-            lost_tokens=int(lost_tokens),
-            sent=sent,
+            dollars, int(tokens), int(unpriced), int(requests), int(lost), lost_dollars, int(lost_tokens), sent
         )
 
     def accounts(self) -> list[dict[str, Any]]:
