@@ -11,6 +11,7 @@ from soliloquy_services.executor.lane import Busy
 from soliloquy_services.executor.pool import SandboxPool
 from tests.cases import each_case
 from tests.integration.executor.support import (
+    ENDLESS,
     assert_ordinary_job_is_right,
     job,
     needs_runsc,
@@ -75,7 +76,7 @@ async def test_a_caller_may_ask_for_less_time_memory_and_output(pool: SandboxPoo
     def limited(code: str, limits: Limits | None = None) -> Job:
         return Job(code=imports + code, result_variables=["x"], limits=limits)
 
-    slow = await pool.execute(limited("x = sum(1 for n in range(10 ** 12))", Limits(wall_seconds=0.2)))
+    slow = await pool.execute(limited(ENDLESS, Limits(wall_seconds=0.2)))
     assert slow.status == sandbox_pb2.STATUS_TIMEOUT
     assert 0.2 <= slow.seconds < 1.5
     big = await pool.execute(limited("x = [0] * 2 * 10 ** 7", Limits(memory_bytes=1 << 27)))
@@ -103,7 +104,7 @@ async def test_an_audit_runs_every_job_in_a_sandbox_of_its_own(tmp_path: Path) -
 
 async def test_more_jobs_than_may_wait_are_refused_at_once(tmp_path: Path) -> None:
     async with started(tmp_path, max_waiting=1, wall_seconds=0.5) as pool:
-        running = asyncio.create_task(pool.execute(job("x = sum(1 for n in range(10 ** 12))")))
+        running = asyncio.create_task(pool.execute(job(ENDLESS)))
         await until_in_a_sandbox(pool, "fast")
         waiting = asyncio.create_task(pool.execute(job("x = 1", "x")))
         await asyncio.sleep(0)
