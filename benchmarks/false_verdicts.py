@@ -132,7 +132,7 @@ async def measure(
     recipes: Sequence[str], conversations: int, seed: int, rates: FaultRates, tell: Tell
 ) -> dict[str, dict[str, Counts]]:
     found: dict[str, dict[str, Counts]] = {}
-    async with running_pool(sandboxes=2, spares=1) as (pool, _):
+    async with running_pool(sandboxes=2) as (pool, _):
         for name in recipes:
             forms = {form: _of_use(name, form, seed) for form in FORMS}
             shares = _shares(conversations, [form for form, problems in forms.items() if problems])

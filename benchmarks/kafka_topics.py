@@ -9,8 +9,8 @@ from aiokafka.admin import AIOKafkaAdminClient
 
 from soliloquy.runtime.topics import shapes
 from soliloquy.runtime.transports.kafka import KafkaSettings, layout
-from soliloquy.runtime.transports.kafka.admin import admin
 from soliloquy.runtime.transports.kafka.connection import client_options
+from soliloquy.runtime.transports.kafka.layout import admin
 
 _COPIES = 3
 

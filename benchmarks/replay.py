@@ -47,7 +47,7 @@ def replay(*, folder: Path, as_json: bool) -> None:
 async def _played(recorded: list[Conversation]) -> list[Conversation]:
     scripted = ScriptedEngine()
     gate = asyncio.Semaphore(_TOGETHER)
-    async with running_pool(sandboxes=2, spares=1) as (pool, _):
+    async with running_pool(sandboxes=2) as (pool, _):
         return await asyncio.gather(
             *(finished(conversation, place, scripted, pool, gate) for place, conversation in enumerate(recorded))
         )

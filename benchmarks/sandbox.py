@@ -64,7 +64,7 @@ async def measure(chosen: Sequence[Mix], *, seconds: float, tell: Tell, whole: b
     """Measures each mix with one pool over all cores; `whole` adds what happens to a pool of one sandbox."""
     adopt_orphans()
     figures: dict[str, Any] = {"machine": machine.facts(), "seconds_a_mix": seconds, "rounds": ROUNDS}
-    async with running_pool(sandboxes=figures["machine"]["cores"], spares=1) as (pool, _):
+    async with running_pool(sandboxes=figures["machine"]["cores"]) as (pool, _):
         first = await pool.execute(chosen[0].snippets[0].job)
         figures["machine"] |= {"runsc": first.runsc_version, "isolation": first.isolation}
         figures["mixes"] = {mix.name: await _measure_mix(mix, pool, seconds * mix.time, tell) for mix in chosen}

@@ -31,7 +31,7 @@ async def lifecycle(tell: Tell) -> dict[str, Any]:
     """Measures a pool with one sandbox a lane."""
     tell("boot to ready")
     boots = [await _boot() for _ in range(_BOOTS)]
-    async with running_pool(sandboxes=1, spares=0) as (pool, folder):
+    async with running_pool(sandboxes=1) as (pool, folder):
         tell("memory")
         pss = await _memory(pool, folder)
         tell("kills at the wall limit")
@@ -50,7 +50,7 @@ async def lifecycle(tell: Tell) -> dict[str, Any]:
 
 async def _boot() -> float:
     started = time.perf_counter()
-    async with running_pool(sandboxes=1, spares=0):
+    async with running_pool(sandboxes=1):
         return time.perf_counter() - started
 
 

@@ -32,10 +32,10 @@ def patient_settings(**settings: Any) -> SandboxSettings:
 
 
 @asynccontextmanager
-async def running_pool(*, sandboxes: int, spares: int) -> AsyncIterator[tuple[SandboxPool, Path]]:
+async def running_pool(*, sandboxes: int) -> AsyncIterator[tuple[SandboxPool, Path]]:
     """Yields a pool and its runtime folder, by which its processes are found."""
     with tempfile.TemporaryDirectory() as folder:
-        pool = SandboxPool(patient_settings(sandboxes=sandboxes, spares=spares, runtime_dir=Path(folder)))
+        pool = SandboxPool(patient_settings(sandboxes=sandboxes, runtime_dir=Path(folder)))
         await pool.start()
         try:
             yield pool, Path(folder)

@@ -10,7 +10,6 @@ from soliloquy.dataset.layout import WORKING
 from soliloquy.dataset.lock import write_lock
 from soliloquy.dataset.storage import Storage
 from soliloquy.runtime.events import run_key
-from soliloquy.runtime.failure import Refused
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import RunChanged
@@ -27,12 +26,6 @@ LOOK_SECONDS = 1.0
 # The pause after a failed write.
 PAUSE_SECONDS = 5.0
 _OVER = (RunState.RUN_STATE_CANCELLED, RunState.RUN_STATE_FINISHED, RunState.RUN_STATE_SHORT)
-# The journal of a collector of format 1.
-_FIRST_FORMAT = "*/journal.jsonl"
-
-
-class OtherVersion(Exception):
-    """The folder holds files of an earlier version; the message names one."""
 
 
 class LiveDatasets:
@@ -56,8 +49,6 @@ class LiveDatasets:
         """Raises OSError for a folder that cannot be written, and Locked while another collector writes it."""
         settings = self._settings
         settings.data.mkdir(parents=True, exist_ok=True)
-        for old in settings.data.glob(_FIRST_FORMAT):
-            raise OtherVersion(f"{old} is of an earlier version")
         self._held.enter_context(write_lock(Storage(settings.store or settings.data), settings.data))
         BLOCKED.set_function(lambda: float(bool(self.fault)))
         self._rolling = asyncio.create_task(self._roll_always())
@@ -75,8 +66,7 @@ class LiveDatasets:
         self._held.close()
 
     async def add(self, conversation: Conversation, faults: list[str], origin: Origin | None = None) -> None:
-        if not (growing := run_key(conversation.run)):
-            raise Refused(f"conversation {conversation.id} belongs to no run: its dataset has no name")
+        growing = run_key(conversation.run)
         self._adding[growing] += 1
         try:
             dataset = await self._dataset(conversation.run)

@@ -1,4 +1,4 @@
-"""A lane: slots that keepers renew in the background, and a queue of jobs that wait for one."""
+"""A lane: warm sandboxes that keepers replace in the background, and a queue of jobs that wait for one."""
 
 import asyncio
 import itertools
@@ -6,12 +6,12 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import Context
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from soliloquy.runtime.retry import Transient
 from soliloquy_services.executor.gvisor.runsc import SandboxUnavailable
 from soliloquy_services.executor.sandbox import WarmSandbox
-from soliloquy_services.executor.slot import SandboxSlot
 
 _log = logging.getLogger(__name__)
 
@@ -56,6 +56,18 @@ class ShieldedTasks:
             running.exception()
 
 
+@dataclass(kw_only=True, slots=True, eq=False)
+class _Slot:
+    sandbox: WarmSandbox
+    # After so many jobs it is due for a successor.
+    recycle_at: int
+    # Set when its keeper has work to do, and while no job is in it or on its way there.
+    worn: asyncio.Event = field(default_factory=asyncio.Event)
+    vacant: asyncio.Event = field(default_factory=asyncio.Event)
+    # Whether it takes no further job.
+    retired: bool = False
+
+
 class SandboxLane:
     def __init__(
         self,
@@ -66,14 +78,19 @@ class SandboxLane:
         recycle_after: int,
         max_waiting: int,
     ) -> None:
+        self._boot = boot
         self._tasks = tasks
-        self._slots = [SandboxSlot(boot, recycle_after) for _ in range(slots)]
+        self._most = slots
+        self._recycle_after = recycle_after
         self._max_waiting = max_waiting
-        self._idle: deque[SandboxSlot] = deque()
-        self._waiters: deque[asyncio.Future[SandboxSlot]] = deque()
-        self._down: set[SandboxSlot] = set()
-        self._fault = "the lane is not started"
+        self._idle: deque[_Slot] = deque()
+        self._waiters: deque[asyncio.Future[_Slot]] = deque()
+        # One for each sandbox, and the number of those that have none because none boots.
         self._keepers: list[asyncio.Task[None]] = []
+        self._down = 0
+        self._fault = "the lane is not started"
+        # The number of jobs that are in a sandbox.
+        self.busy = 0
 
     @property
     def begun(self) -> bool:
@@ -82,12 +99,7 @@ class SandboxLane:
     @property
     def fault(self) -> str | None:
         """Why the lane has no sandbox; None if it has one or is booting it."""
-        return self._fault if len(self._down) >= len(self._keepers) else None
-
-    @property
-    def busy(self) -> int:
-        """The number of jobs that are in a sandbox."""
-        return sum(not slot.vacant.is_set() for slot in self._slots)
+        return self._fault if self._down >= len(self._keepers) else None
 
     def start(self) -> None:
         """Boots one sandbox; the others boot once jobs have to wait."""
@@ -112,15 +124,17 @@ class SandboxLane:
             keeper.cancel()
         await asyncio.gather(*keepers, return_exceptions=True)
 
-    async def _free_slot(self) -> SandboxSlot:
+    async def _free_slot(self) -> _Slot:
         if fault := self.fault:
             raise SandboxUnavailable(fault)
-        if self._idle:
-            return self._taken(self._idle.popleft())
+        while self._idle:
+            # The keeper of one that has ended knows it already, or in a moment.
+            if (slot := self._idle.popleft()).sandbox.usable:
+                return self._taken(slot)
         if len(self._waiters) >= self._max_waiting:
             raise Busy(f"{len(self._waiters)} jobs are already waiting for a sandbox: try again later")
         loop = asyncio.get_running_loop()
-        waiter: asyncio.Future[SandboxSlot] = loop.create_future()
+        waiter: asyncio.Future[_Slot] = loop.create_future()
         self._waiters.append(waiter)
         loop.call_later(_PATIENCE_SECONDS, self._grow_for, waiter)
         try:
@@ -133,9 +147,9 @@ class SandboxLane:
                 self._vacate(waiter.result())
             raise
 
-    def _grow_for(self, waiter: asyncio.Future[SandboxSlot]) -> None:
+    def _grow_for(self, waiter: asyncio.Future[_Slot]) -> None:
         """Boots another sandbox each time that the job has waited for so long again."""
-        if waiter.done() or len(self._keepers) == len(self._slots):
+        if waiter.done() or len(self._keepers) == self._most:
             return
         # While a sandbox boots, the jobs are waiting for that one.
         if self.busy == len(self._keepers):
@@ -143,28 +157,29 @@ class SandboxLane:
         asyncio.get_running_loop().call_later(_PATIENCE_SECONDS, self._grow_for, waiter)
 
     def _keep_another(self) -> None:
-        keeping = self._keep(self._slots[len(self._keepers)])
         # An empty context: its log lines do not belong to the job that caused it.
-        self._keepers.append(asyncio.create_task(keeping, context=Context()))
+        self._keepers.append(asyncio.create_task(self._keep(), context=Context()))
 
-    async def _occupy(self, slot: SandboxSlot, work: Callable[[WarmSandbox], Awaitable[T]]) -> T:
+    async def _occupy(self, slot: _Slot, work: Callable[[WarmSandbox], Awaitable[T]]) -> T:
         try:
             return await work(slot.sandbox)
         finally:
-            slot.check()
             self._vacate(slot)
 
-    def _taken(self, slot: SandboxSlot) -> SandboxSlot:
+    def _taken(self, slot: _Slot) -> _Slot:
+        self.busy += 1
         slot.vacant.clear()
         return slot
 
-    def _vacate(self, slot: SandboxSlot) -> None:
+    def _vacate(self, slot: _Slot) -> None:
+        self.busy -= 1
         slot.vacant.set()
-        # A worn slot belongs to its keeper, which offers it again.
-        if not slot.worn.is_set():
+        if not slot.sandbox.usable or slot.sandbox.jobs >= slot.recycle_at:
+            slot.worn.set()
+        if slot.sandbox.usable and not slot.retired:
             self._offer(slot)
 
-    def _offer(self, slot: SandboxSlot) -> None:
+    def _offer(self, slot: _Slot) -> None:
         while self._waiters:
             waiter = self._waiters.popleft()
             if not waiter.done():
@@ -172,39 +187,73 @@ class SandboxLane:
                 return
         self._idle.append(slot)
 
-    async def _keep(self, slot: SandboxSlot) -> None:
+    async def _keep(self) -> None:
+        """Keeps one sandbox in the lane, and replaces it when it has ended or has had its share of jobs."""
+        slot: _Slot | None = None
+        fresh: WarmSandbox | None = None
         try:
             while True:
-                await self._renew(slot)
+                sandbox = fresh or await self._first_that_boots()
+                slot, fresh = _Slot(sandbox=sandbox, recycle_at=self._recycle_after), None
+                slot.vacant.set()
+                # It ends with its sandbox, which is closed in any case.
+                watch = asyncio.create_task(_mark_worn_when_ended(slot))
                 self._offer(slot)
-                await slot.worn.wait()
+                fresh = await self._successor(slot)
+                slot.retired = True
                 await slot.vacant.wait()
                 if slot in self._idle:
                     self._idle.remove(slot)
+                await slot.sandbox.close()
+                await watch
         finally:
-            await slot.close()
+            for left in (fresh, slot.sandbox if slot else None):
+                if left:
+                    await left.close()
 
-    async def _renew(self, slot: SandboxSlot) -> None:
-        """Retries until the slot has a sandbox; while no slot has one, jobs are refused."""
-        for delay in itertools.chain(_REBOOT_DELAYS, itertools.repeat(_REBOOT_DELAYS[-1])):
+    async def _successor(self, slot: _Slot) -> WarmSandbox | None:
+        """Boots a sandbox in place of one that has had its jobs, which meanwhile goes on; None once it has ended."""
+        while slot.sandbox.usable:
+            slot.worn.clear()
+            await slot.worn.wait()
+            if slot.sandbox.usable:
+                try:
+                    return await self._boot()
+                except SandboxUnavailable as fault:
+                    jobs = slot.sandbox.jobs
+                    slot.recycle_at = jobs + self._recycle_after
+                    _log.warning("no successor boots, so a sandbox goes on after %d jobs: %s", jobs, fault)
+        return None
+
+    async def _first_that_boots(self) -> WarmSandbox:
+        """Retries until a sandbox boots; while no keeper has one, jobs are refused."""
+        is_down = False
+        delays = itertools.chain(_REBOOT_DELAYS, itertools.repeat(_REBOOT_DELAYS[-1]))
+        while True:
             try:
-                await slot.renew()
+                sandbox = await self._boot()
             except SandboxUnavailable as fault:
                 _log.warning("%s", fault)
                 self._fault = str(fault)
-                self._down.add(slot)
+                self._down += not is_down
+                is_down = True
                 if self.fault:
                     self._refuse_waiters()
-                await asyncio.sleep(delay)
+                await asyncio.sleep(next(delays))
             else:
-                self._down.discard(slot)
-                return
+                self._down -= is_down
+                return sandbox
 
     def _refuse_waiters(self) -> None:
         while self._waiters:
             waiter = self._waiters.popleft()
             if not waiter.done():
                 waiter.set_exception(SandboxUnavailable(self._fault))
+
+
+async def _mark_worn_when_ended(slot: _Slot) -> None:
+    await slot.sandbox.ended()
+    slot.worn.set()
 
 
 async def _nothing(_: WarmSandbox) -> None:

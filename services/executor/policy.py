@@ -15,8 +15,6 @@ from soliloquy.runtime.files import table_beside
 class SandboxSettings:
     # The most that each lane has; one per core works best.
     sandboxes: int = 2
-    # Booted in advance for the single-use lane: from its first job on, or from the start if `audit` is set.
-    spares: int = 1
     # Runs every job in the single-use lane.
     audit: bool = False
     # Jobs that may wait for a sandbox; further ones are refused.

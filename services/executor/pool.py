@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import time
-from collections import deque
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Self, TypeVar
@@ -25,24 +24,22 @@ T = TypeVar("T")
 
 
 class SingleUsePool:
+    """Boots a sandbox for each job."""
+
     def __init__(
         self,
         boot: Callable[[str], Awaitable[WarmSandbox]],
         tasks: ShieldedTasks,
         *,
-        spares: int,
         at_once: int,
         max_waiting: int,
     ) -> None:
         self._boot = boot
         self._tasks = tasks
-        self._spares = spares
         self._places = asyncio.Semaphore(at_once)
         self._max_waiting = max_waiting
         self._waiting = 0
         self.busy = 0
-        self._ready: deque[WarmSandbox] = deque()
-        self._refilling: asyncio.Task[None] | None = None
         self._closing: set[asyncio.Task[None]] = set()
 
     async def run(self, kind: str, work: Callable[[WarmSandbox], Awaitable[T]]) -> T:
@@ -56,23 +53,14 @@ class SingleUsePool:
             self._waiting -= 1
         return await self._tasks.run(self._use(kind, work))
 
-    def refill(self) -> None:
-        if self._refilling is None or self._refilling.done():
-            self._refilling = asyncio.create_task(self._boot_spares())
-
     async def stop(self) -> None:
-        if self._refilling:
-            self._refilling.cancel()
-            await asyncio.gather(self._refilling, return_exceptions=True)
-        await asyncio.gather(*self._closing, *(spare.close() for spare in self._ready))
-        self._ready.clear()
+        await asyncio.gather(*self._closing)
 
     async def _use(self, kind: str, work: Callable[[WarmSandbox], Awaitable[T]]) -> T:
         try:
-            sandbox = await self._fresh(kind)
+            sandbox = await self._boot(kind)
             self.busy += 1
             try:
-                self.refill()
                 return await work(sandbox)
             finally:
                 self.busy -= 1
@@ -81,23 +69,6 @@ class SingleUsePool:
                 closing.add_done_callback(self._closing.discard)
         finally:
             self._places.release()
-
-    async def _fresh(self, kind: str) -> WarmSandbox:
-        # The spares have no packages; other kinds boot on demand.
-        while self._ready and kind == MATH:
-            spare = self._ready.popleft()
-            if spare.usable:
-                return spare
-            await spare.close()
-        return await self._boot(kind)
-
-    async def _boot_spares(self) -> None:
-        try:
-            while len(self._ready) < self._spares:
-                self._ready.append(await self._boot(MATH))
-        except SandboxUnavailable as fault:
-            # The next job boots its own, and fails with the reason if it cannot.
-            _log.warning("no spare sandbox: %s", fault)
 
 
 # Only a job that kills its sandbox every time has died of itself, and not of the machine.
@@ -116,11 +87,7 @@ class SandboxPool:
         self._vetted = self._lane(self._boot_vetted, settings.recycle_vetted_after)
         self._forks = {kind: self._lane(partial(self._boot, kind), settings.recycle_after) for kind in KINDS}
         self._single_use = SingleUsePool(
-            self._boot,
-            self._tasks,
-            spares=settings.spares,
-            at_once=settings.sandboxes,
-            max_waiting=settings.max_waiting,
+            self._boot, self._tasks, at_once=settings.sandboxes, max_waiting=settings.max_waiting
         )
 
     @property
@@ -156,8 +123,6 @@ class SandboxPool:
         metrics.READY.set_function(lambda: float(self.fault is None))
         for name in self.busy:
             metrics.BUSY.labels(name).set_function(partial(lambda lane: self.busy[lane], name))
-        if self._settings.audit:
-            self._single_use.refill()
 
     async def execute(self, job: Job) -> Execution:
         """Returns the job's outcome, whatever its code does; waits for a free sandbox.

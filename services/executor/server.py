@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Iterator
+from copy import deepcopy
 
 import grpc
 
@@ -150,8 +151,7 @@ class SandboxServer(SandboxServiceServicer):
             return job
         if remaining < _LEAST_SECONDS:
             raise DeadlinePassed("the deadline passed before the job could start")
-        lowered = Job()
-        lowered.CopyFrom(job)
+        lowered = deepcopy(job)
         lowered.limits.wall_seconds = remaining
         return lowered
 

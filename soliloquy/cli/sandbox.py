@@ -143,7 +143,7 @@ def run_here(jobs: Sequence[Job]) -> list[Execution]:
     from soliloquy_services.executor.pool import SandboxPool
 
     async def run_all() -> list[Execution]:
-        settings = SandboxSettings(sandboxes=min(len(jobs), 2), spares=0, max_waiting=len(jobs))
+        settings = SandboxSettings(sandboxes=min(len(jobs), 2), max_waiting=len(jobs))
         async with SandboxPool(settings) as pool:
             return await asyncio.gather(*map(pool.execute, jobs))
 

@@ -173,11 +173,9 @@ def conversation_handlers(model: Model, sandbox: "JobExecutor") -> Mapping[type[
 
 
 async def _open(datasets: "LiveDatasets", data: Path, stack: AsyncExitStack) -> None:
-    from soliloquy_services.collector.live_datasets import OtherVersion
-
     try:
         await stack.enter_async_context(datasets)
-    except (Locked, OtherVersion) as error:
+    except Locked as error:
         raise Failure(f"{error}: choose another --data") from None
     except StorageUnavailable as error:
         raise Failure(str(error)) from error

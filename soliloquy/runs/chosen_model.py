@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import ModelRefused, StreamingModel
-from soliloquy.runtime.model.accounting import CountedModel
 from soliloquy.runtime.model.faults import RetryableFault
 from soliloquy.runtime.model.keys import Key, checked_key, key_of
 from soliloquy.runtime.model.openai_client import OpenAIClient
-from soliloquy.runtime.model.opening import ModelByRole
+from soliloquy.runtime.model.opening import CountedModel, ModelByRole
 from soliloquy.runtime.model.remote import RemoteModel
 from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.model.settings_file import checked_endpoint

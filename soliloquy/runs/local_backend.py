@@ -24,7 +24,7 @@ from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.runs_pb2 import Run
 
 if TYPE_CHECKING:
-    from soliloquy.runtime.model.batch_senders import BatchSenders
+    from soliloquy.runtime.model.batch_sender import BatchSenders
     from soliloquy_services.collector.journal import Journal
 
 # Seconds that unfinished work has when a local run ends.
@@ -90,7 +90,7 @@ class LocalBackend:
         if not self._spending or not self._models.has_batches:
             yield None
             return
-        from soliloquy.runtime.model.batch_senders import open_senders
+        from soliloquy.runtime.model.batch_sender import open_senders
 
         async with open_senders(self._models, self._spending, self._folder.working) as senders:
             yield senders

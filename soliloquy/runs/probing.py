@@ -148,7 +148,7 @@ async def probe_endpoint(base_url: str, model: str, recipe: str, problems: str) 
     endpoint = checked_endpoint({"engine": "openai", "base_url": base_url, "model": model}, "--base-url")
     models = shipped_models().only_at(endpoint)
     source, scripted = problems_of(problems, recipe), scripted_model(ModelSettings(problems=[problems]))
-    pool = SandboxPool(SandboxSettings(sandboxes=1, spares=0))
+    pool = SandboxPool(SandboxSettings(sandboxes=1))
     client = OpenAIClient(_NAME, endpoint, key_of(endpoint, _NAME))
     async with AsyncExitStack() as stack:
         stack.push_async_callback(client.close)

@@ -100,7 +100,7 @@ async def own_sandboxes() -> AsyncIterator["JobExecutor"]:
     from soliloquy_services.executor.policy import SandboxSettings
     from soliloquy_services.executor.pool import SandboxPool
 
-    pool = SandboxPool(SandboxSettings(spares=0))
+    pool = SandboxPool(SandboxSettings())
     try:
         await pool.start()
         yield pool

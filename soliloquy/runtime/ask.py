@@ -15,6 +15,8 @@ from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, ParseOutcome,
 from soliloquy.v1.model_pb2 import GenerateRequest, Message, Record, Sampling
 
 MAX_ASKS = 3
+# What the attempts of a call add up to.
+_COUNTS = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens", "cache_write_tokens", "cost")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -129,48 +131,37 @@ class Ask:
                     completion_tokens=completion.completion_tokens,
                 )
             call.seconds += time.perf_counter() - began
-            call.model = completion.model
-            call.engine = completion.engine
-            call.adapter_digest = completion.adapter_digest
-            call.endpoint = completion.endpoint
+            for name in ("model", "engine", "adapter_digest", "endpoint"):
+                setattr(call, name, getattr(completion, name))
+            for name in _COUNTS:
+                setattr(call, name, getattr(call, name) + getattr(completion, name))
             words = words_of(completion)
             call.raw.append(words.text)
             if words.thoughts:
                 # Each attempt's thoughts have the place of its text.
                 call.reasoning.extend([""] * (len(call.raw) - 1 - len(call.reasoning)) + [words.thoughts])
-            call.prompt_tokens += completion.prompt_tokens
-            call.completion_tokens += completion.completion_tokens
-            call.reasoning_tokens += completion.reasoning_tokens
-            call.cached_tokens += completion.cached_tokens
-            call.cache_write_tokens += completion.cache_write_tokens
-            call.cost += completion.cost
             try:
                 value, strict = read_words(completion, words, answer)
                 if check:
                     value = _checked(value, check, is_last=len(call.raw) == MAX_ASKS)
-            except Endless as endless:
-                problem = endless
-                # The whole of it would invite more.
-                messages = self._again(prompt, endless.beginning, str(endless))
-                continue
-            except CutOff as cut_off:
-                problem = cut_off
-                extra_room += 1
-                continue
-            except (Refusal, Filtered, Empty) as unusable:
-                # The next seed may do better; words about the failure would only invite another.
-                problem = unusable
-                continue
             except Unreadable as unreadable:
                 problem = unreadable
-                messages = self._again(prompt, words.text, str(problem))
-                continue
-            if len(call.raw) > 1:
-                self._close(call, ParseOutcome.PARSE_OUTCOME_REASKED)
             else:
-                self._close(call, ParseOutcome.PARSE_OUTCOME_STRICT if strict else ParseOutcome.PARSE_OUTCOME_REPAIRED)
-            self.answers.append(Answered(prompt.name, value))
-            return value
+                first = ParseOutcome.PARSE_OUTCOME_STRICT if strict else ParseOutcome.PARSE_OUTCOME_REPAIRED
+                self._close(call, first if len(call.raw) == 1 else ParseOutcome.PARSE_OUTCOME_REASKED)
+                self.answers.append(Answered(prompt.name, value))
+                return value
+            match problem:
+                case Endless():
+                    # The whole of it would invite more.
+                    messages = self._again(prompt, problem.beginning, str(problem))
+                case CutOff():
+                    extra_room += 1
+                case Refusal() | Filtered() | Empty():
+                    # The next seed may do better; words about the failure would only invite another.
+                    pass
+                case _:
+                    messages = self._again(prompt, words.text, str(problem))
         self._close(call, OUTCOMES.get(type(problem), ParseOutcome.PARSE_OUTCOME_FAILED))
         raise Unusable(f"{prompt.name}: unusable after {len(call.raw)} asks: {problem}")
 

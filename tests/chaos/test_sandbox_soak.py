@@ -16,10 +16,8 @@ from benchmarks import processes
 from benchmarks.sandbox_jobs import Snippet, WrongResult, mixes
 from soliloquy.v1.sandbox_pb2 import Execution, Job, Lane, Limits, Status
 from soliloquy_services.executor.pool import SandboxPool
-from tests.integration.executor.bypasses import BYPASSES
-from tests.integration.executor.hostile import HOSTILE
+from tests.integration.executor.hostile import BYPASSES, HOSTILE, LEGACIES
 from tests.integration.executor.leftovers import leftovers
-from tests.integration.executor.legacies import LEGACIES
 from tests.integration.executor.support import needs_runsc, started
 
 # A tenth of them is done quickly.

@@ -7,13 +7,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from random import Random
 from typing import Any
 
 from aiohttp import web
 from pydantic import BaseModel
 
-from soliloquy.runtime.model.batch_forms import OVER
+from soliloquy.runtime.model.batch_api import OVER
 from soliloquy.runtime.model.dialects import BatchForm
 from soliloquy.runtime.model.openai_client import PROMPT_HEADER, SEED_HEADER
 from soliloquy.runtime.seeds import draw
@@ -36,8 +35,6 @@ class BatchFaults:
     lost: float = 0.0
     # Is made, and the reply that says so gets lost.
     unheard: float = 0.0
-    # Is made twice.
-    twice: float = 0.0
     # A line may be a 500, be missing, or be there twice.
     line_failed: float = 0.0
     line_missing: float = 0.0
@@ -104,12 +101,6 @@ class FakeBatches:
     def create(self, lines: Sequence[Line], flaw: str, metadata: dict[str, Any] | None) -> tuple[Batch, bool]:
         """Makes a batch; returns whether the reply that says so arrives."""
         chance = draw("batch", self._seed, len(self.made))
-        batch = self._make(lines, flaw, metadata, chance)
-        if chance.random() < self._faults.twice:
-            self._make(lines, flaw, metadata, chance)
-        return batch, chance.random() >= self._faults.unheard
-
-    def _make(self, lines: Sequence[Line], flaw: str, metadata: dict[str, Any] | None, chance: Random) -> Batch:
         batch = Batch(number=len(self.made) + 1, lines=lines, flaw=flaw, metadata=metadata)
         self.made.append(batch)
         if flaw:
@@ -120,7 +111,7 @@ class FakeBatches:
             is_cancelled = chance.random() < faults.cancelled
             end = "expired" if expires else "cancelled" if is_cancelled else "completed"
             batch.working = asyncio.create_task(self._run(batch, is_lost=is_lost, end=end))
-        return batch
+        return batch, chance.random() >= self._faults.unheard
 
     async def cancel(self, batch: Batch) -> None:
         if batch.working and not batch.working.done():

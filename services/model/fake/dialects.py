@@ -2,14 +2,14 @@
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from soliloquy.runtime.model.dialects import Dialect, dialects
-from soliloquy.runtime.model.schemas import faults
+from soliloquy.runtime.model.schemas import Schema, parts_of
 from soliloquy.v1.model_pb2 import Completion, Finish
 
 _TABLES: Mapping[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
@@ -148,3 +148,22 @@ _WORDS = ("force", "mass", "energy", "speed", "time", "height", "power", "charge
 
 def sentence(chance: Random) -> str:
     return f"I think about the {chance.choice(_WORDS)} and the {chance.choice(_WORDS)}."
+
+
+def faults(schema: Schema, dialect: Dialect) -> Iterator[str]:
+    """Yields why a dialect does not take a schema as one that it enforces."""
+    if "anyOf" in schema and "whole" not in dialect.unions:
+        yield "the root is a union"
+    for part in parts_of(schema):
+        if forbidden := dialect.without_keywords & part.keys():
+            yield f"{sorted(forbidden)[0]!r} is not permitted"
+        fields = part.get("properties", {})
+        if fields and set(part.get("required", ())) != set(fields):
+            yield "'required' has to list every key"
+        if fields and part.get("additionalProperties") is not False:
+            yield "'additionalProperties' has to be false"
+        first = [next(iter(each["properties"]), "") for each in part.get("anyOf", ()) if "properties" in each]
+        if "nested" not in dialect.unions and len(first) > len(set(first)):
+            yield "the objects of a union begin with the same key"
+        if not part.keys() & {"type", "anyOf", "$ref"}:
+            yield "a part has no type"

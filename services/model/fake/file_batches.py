@@ -7,7 +7,7 @@ from typing import Any
 
 from aiohttp import web
 
-from soliloquy.runtime.model.batch_forms import FileBatch, UploadedFile
+from soliloquy.runtime.model.batch_api import FileBatch, UploadedFile
 from soliloquy.runtime.model.dialects import BatchForm
 from soliloquy_services.model.fake.batches import Batch, BatchRoutes, FakeBatches, Line, jsonl
 from soliloquy_services.model.fake.dialects import RefusedRequest

@@ -9,7 +9,7 @@ from typing import Any
 
 from aiohttp import web
 
-from soliloquy.runtime.model.batch_forms import MessageBatch
+from soliloquy.runtime.model.batch_api import MessageBatch
 from soliloquy.runtime.model.dialects import MESSAGES_NAMES
 from soliloquy.runtime.model.openai_format import RECORD
 from soliloquy.v1.model_pb2 import Completion, Finish

@@ -6,6 +6,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, Generic, TypeVar
 
@@ -14,7 +15,6 @@ from pydantic import BaseModel, ValidationError
 
 from soliloquy.runtime.completions import first_error
 from soliloquy.runtime.model import ModelRefused
-from soliloquy.runtime.model.batch_forms import OVER, BatchPage, FileBatch, MessageBatch
 from soliloquy.runtime.model.batch_table import Batch
 from soliloquy.runtime.model.dialects import BatchForm
 from soliloquy.runtime.model.faults import EndpointRefuses, InvalidAnswer
@@ -31,6 +31,58 @@ _MOST_LINE_BYTES = MOST_ANSWER_BYTES + 64 * 1024
 # An endpoint may repeat lines.
 _LINES_A_REQUEST = 4
 _PIECE_BYTES = 256 * 1024
+
+# OpenAI's statuses of a batch that the endpoint does not work on any more.
+OVER = frozenset({"completed", "expired", "cancelled", "failed"})
+
+
+class FileBatch(BaseModel):
+    """A batch of OpenAI's form, made of a file."""
+
+    id: str
+    status: str
+    created_at: float = 0.0
+    metadata: dict[str, Any] | None = None
+    request_counts: dict[str, int] | None = None
+    output_file_id: str | None = None
+    error_file_id: str | None = None
+    # Why the endpoint did not begin with it.
+    errors: Any = None
+
+    @property
+    def made(self) -> float:
+        return self.created_at
+
+
+class MessageBatch(BaseModel):
+    """A batch of Anthropic's form, made of its requests."""
+
+    id: str
+    processing_status: str
+    created_at: datetime
+    request_counts: dict[str, int]
+    results_url: str | None = None
+
+    @property
+    def made(self) -> float:
+        return self.created_at.timestamp()
+
+    @property
+    def has_ended(self) -> bool:
+        return self.processing_status == "ended"
+
+
+class BatchPage(BaseModel):
+    """A page of the list of batches, newest first."""
+
+    data: list[Any]
+    has_more: bool = False
+
+
+class UploadedFile(BaseModel):
+    """A file that a batch of OpenAI's form is made of."""
+
+    id: str
 
 
 B = TypeVar("B", FileBatch, MessageBatch)

@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from soliloquy.runtime.model.batch_api import CLOCK_SECONDS, BatchApi, Job, read
-from soliloquy.runtime.model.batch_forms import FileBatch, UploadedFile
+from soliloquy.runtime.model.batch_api import CLOCK_SECONDS, BatchApi, FileBatch, Job, UploadedFile, read
 from soliloquy.runtime.model.batch_queue import may_pass
 from soliloquy.runtime.model.batch_table import ANSWERED, Batch, Line
 from soliloquy.runtime.model.faults import InvalidAnswer

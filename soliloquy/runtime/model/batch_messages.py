@@ -16,9 +16,9 @@ from soliloquy.runtime.model.batch_api import (
     FILE_SECONDS,
     BatchApi,
     Job,
+    MessageBatch,
     Missing,
 )
-from soliloquy.runtime.model.batch_forms import MessageBatch
 from soliloquy.runtime.model.batch_table import Batch, BatchTable
 from soliloquy.runtime.model.dialects import MESSAGES_NAMES, BatchForm
 from soliloquy.runtime.model.openai_format import RECORD, encoded

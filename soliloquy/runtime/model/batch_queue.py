@@ -1,7 +1,6 @@
-"""Waits for replies to requests that go in batches: a wait costs a future, and lasts as long as a batch does."""
+"""Waits for replies to requests that go in batches: a wait costs an event, and lasts as long as a batch does."""
 
 import asyncio
-from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,7 +22,7 @@ class BatchQueue:
         self._name = name
         self._endpoint = endpoint
         self._table = table
-        self._waiting: defaultdict[str, set[asyncio.Future[None]]] = defaultdict(set)
+        self._waiting: dict[str, asyncio.Event] = {}
         self._last = table.last_reply
         self._looking = asyncio.create_task(self._look_always())
 
@@ -41,14 +40,7 @@ class BatchQueue:
         if self._looking.done():
             # It says why nobody looks.
             self._looking.result()
-        replied = asyncio.get_running_loop().create_future()
-        self._waiting[request].add(replied)
-        try:
-            await replied
-        finally:
-            self._waiting[request].discard(replied)
-            if not self._waiting[request]:
-                del self._waiting[request]
+        await self._waiting.setdefault(request, asyncio.Event()).wait()
 
     async def _look_always(self) -> None:
         try:
@@ -56,15 +48,11 @@ class BatchQueue:
                 await asyncio.sleep(LOOK_SECONDS)
                 for number, request in self._table.replied(self._last):
                     self._last = number
-                    self._wake(request)
+                    if replied := self._waiting.pop(request, None):
+                        replied.set()
         finally:
-            for request in list(self._waiting):
-                self._wake(request)
-
-    def _wake(self, request: str) -> None:
-        for waiting in self._waiting.get(request, ()):
-            if not waiting.done():
-                waiting.set_result(None)
+            for replied in self._waiting.values():
+                replied.set()
 
     def close(self) -> None:
         self._looking.cancel()

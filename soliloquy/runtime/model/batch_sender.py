@@ -1,22 +1,26 @@
-"""Sends the requests to an endpoint in batches, and takes in their replies."""
+"""Sends requests in batches, and takes in their replies. One process of the run does, whoever asks."""
 
 import asyncio
 import logging
 import random
 import re
 import time
-from collections.abc import Awaitable
-from dataclasses import replace
+from collections.abc import AsyncIterator, Awaitable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from soliloquy.runtime.model import metrics
 from soliloquy.runtime.model.batch_api import BatchApi, Job, Missing
-from soliloquy.runtime.model.batch_lines import line_of
+from soliloquy.runtime.model.batch_lines import FileBatches, line_of
+from soliloquy.runtime.model.batch_messages import MessageBatches
 from soliloquy.runtime.model.batch_table import ENDED, LOST, UNDONE, Batch, BatchTable, Line
+from soliloquy.runtime.model.dialects import BATCH_FORMS, dialect_of
 from soliloquy.runtime.model.faults import EndpointRefuses, RetryableFault, Throttled, TimedOut
-from soliloquy.runtime.model.settings import Endpoint, described
-from soliloquy.runtime.model.spending import BudgetUsed, is_free
+from soliloquy.runtime.model.keys import key_of
+from soliloquy.runtime.model.openai_http import OpenAIConnection
+from soliloquy.runtime.model.settings import Endpoint, Models, described
+from soliloquy.runtime.model.spending import BudgetUsed, Spending, is_free
 from soliloquy.runtime.model.status import EndpointStatus
 
 LOOK_SECONDS = 0.2
@@ -24,7 +28,7 @@ LOOK_SECONDS = 0.2
 POLL_SECONDS = (0.2, 30.0)
 POLL_SHARE = 0.1
 # A batch whose making got no reply may show up for so long before it is made again.
-SHOW_SECONDS = 15.0
+SHOW_SECONDS = 60.0
 # How long a run that is over waits for batches that it no longer needs.
 SETTLE_SECONDS = 10.0
 # A batch that is missing so often is lost; a new one may not show at once.
@@ -185,36 +189,21 @@ class BatchSender:
                 self._hold(str(error))
                 return
             raise
-        await self._made(batch, job)
+        self._table.note(batch, remote=job.remote)
 
     async def _find_again(self, batch: Batch) -> bool:
         """Finds a batch that may have been made; returns whether it was, or whether that will turn out."""
-        found = await self._found(batch)
+        try:
+            found = await self._api.find(batch)
+        except Missing:
+            # An endpoint that lists none leaves nothing but to make it.
+            return False
         for job in found:
             if job.is_certain:
                 _log.info("%s: found batch %s again", self._where, job.remote)
-                await self._made(batch, job)
+                self._table.note(batch, remote=job.remote)
                 break
         return bool(found)
-
-    async def _made(self, batch: Batch, job: Job) -> None:
-        self._table.note(batch, remote=job.remote)
-        await self._tidy(self._cancel_twins(replace(batch, remote=job.remote)))
-
-    async def _cancel_twins(self, batch: Batch) -> None:
-        """Notes and cancels whatever else the endpoint made of a batch, before it works on it."""
-        for twin in await self._found(batch):
-            if twin.is_certain and not self._table.knows(twin.remote):
-                _log.warning("%s: batch %s was made twice: %s", self._where, batch.remote, twin.remote)
-                self._table.add_twin(self._name, batch, twin.remote)
-                await self._tidy(self._api.cancel(twin.remote))
-
-    async def _found(self, batch: Batch) -> list[Job]:
-        try:
-            return await self._api.find(batch)
-        except Missing:
-            # An endpoint that lists none leaves nothing but to make it.
-            return []
 
     async def _look(self, batch: Batch) -> None:
         shortest, longest = POLL_SECONDS
@@ -236,7 +225,6 @@ class BatchSender:
         if job.status == "failed" and not job.files:
             self._undone(batch, job)
             return
-        await self._cancel_twins(batch)
         self._failures, self._held_until = 0, 0.0
         self._end(batch, ENDED if job.status == "completed" else UNDONE)
         for file in filter(None, (batch.file, *job.files)):
@@ -277,3 +265,47 @@ class BatchSender:
                 self._table.take_in(batch, self._endpoint, lines)
                 lines = []
         self._table.take_in(batch, self._endpoint, lines)
+
+
+class BatchSenders:
+    """The senders of all endpoints that are asked in batches."""
+
+    def __init__(self, senders: Sequence[BatchSender]) -> None:
+        self._senders = senders
+        self._running: asyncio.Task[None] | None = None
+
+    @property
+    def statuses(self) -> list[EndpointStatus]:
+        return [sender.status for sender in self._senders]
+
+    async def run(self) -> None:
+        self._running = asyncio.current_task()
+        async with asyncio.TaskGroup() as group:
+            for sender in self._senders:
+                group.create_task(sender.run())
+
+    async def settle(self) -> None:
+        """Sends nothing more, and takes in what the endpoints still work on."""
+        if self._running:
+            self._running.cancel()
+            await asyncio.wait([self._running])
+        for sender in self._senders:
+            await sender.settle()
+
+
+@asynccontextmanager
+async def open_senders(models: Models, spending: Spending, folder: Path) -> AsyncIterator[BatchSenders]:
+    """`folder` has room for the file of a batch. Raises Failure for a missing key."""
+    senders: list[BatchSender] = []
+    async with AsyncExitStack() as connections:
+        for name, endpoint in models.used.items():
+            if not endpoint.batch:
+                continue
+            dialect = dialect_of(endpoint.dialect, endpoint.base_url, endpoint.model)
+            form, table = BATCH_FORMS[dialect.batches], BatchTable(spending)
+            connection = OpenAIConnection(name, endpoint, key_of(endpoint, name), dialect, form)
+            connections.push_async_callback(connection.close)
+            files = dialect.batches == "files"
+            api = FileBatches(connection, form) if files else MessageBatches(connection, form, table)
+            senders.append(BatchSender(name, endpoint, api, table, folder))
+        yield BatchSenders(senders)

@@ -10,7 +10,7 @@ import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from soliloquy.runtime.model.openai_format import encoded
 from soliloquy.runtime.model.remote import TRIES
@@ -26,7 +26,6 @@ CREATE TABLE IF NOT EXISTS asked (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS waiting ON asked (endpoint, since, size) WHERE batch IS NULL AND status IS NULL;
 CREATE INDEX IF NOT EXISTS in_batch ON asked (batch) WHERE batch IS NOT NULL;
-CREATE TABLE IF NOT EXISTS taken_in (request, remote, PRIMARY KEY (request, remote)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS replied (number INTEGER PRIMARY KEY AUTOINCREMENT, request);
 CREATE TABLE IF NOT EXISTS batches (
     id TEXT PRIMARY KEY, endpoint, requests, created REAL, file, posted REAL, remote, outcome
@@ -34,23 +33,20 @@ CREATE TABLE IF NOT EXISTS batches (
 """
 # How a batch ended: complete, without a trace, or before the endpoint began to work on it or was done with it.
 ENDED, LOST, UNDONE = "ended", "lost", "undone"
-REPEATED = "answered again"
 ANSWERED = 200
 # Every endpoint takes such ids of requests in a batch.
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Waiting:
-    """The requests that no batch has yet."""
+class Waiting(NamedTuple):
+    """The requests that no batch has yet: their number and bytes, and when the oldest began to wait."""
 
-    requests: int = 0
-    bytes: int = 0
-    # When the oldest began to wait.
-    since: float = 0.0
+    requests: int
+    bytes: int
+    since: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Batch:
     id: str
     requests: int
@@ -136,23 +132,20 @@ class BatchTable:
         return True
 
     def waiting(self, name: str) -> Waiting:
-        [(requests, size, since)] = self._rows(
-            "SELECT COUNT(*), TOTAL(size), COALESCE(MIN(since), 0) FROM asked "
+        [row] = self._rows(
+            "SELECT COUNT(*), COALESCE(SUM(size), 0), COALESCE(MIN(since), 0) FROM asked "
             "WHERE endpoint = ? AND batch IS NULL AND status IS NULL",
             name,
         )
-        return Waiting(requests=requests, bytes=int(size), since=since)
+        return Waiting(*row)
 
     def open_batches(self, name: str) -> list[Batch]:
         rows = self._rows(
-            "SELECT id, requests, created, file, remote, posted FROM batches "
-            "WHERE endpoint = ? AND outcome IS NULL ORDER BY created, id",
+            "SELECT id, requests, created, COALESCE(file, ''), COALESCE(remote, ''), COALESCE(posted, 0.0) "
+            "FROM batches WHERE endpoint = ? AND outcome IS NULL ORDER BY created, id",
             name,
         )
-        return [
-            Batch(id=key, requests=number, created=created, file=file or "", remote=remote or "", posted=posted or 0.0)
-            for key, number, created, file, remote, posted in rows
-        ]
+        return [Batch(*row) for row in rows]
 
     def fill(self, name: str, requests: int, size: int) -> Batch:
         """Makes a batch of the requests that wait longest: at most so many, of so many bytes. Raises BudgetUsed."""
@@ -202,14 +195,6 @@ class BatchTable:
     def knows(self, remote: str) -> bool:
         return bool(self._rows("SELECT 1 FROM batches WHERE remote = ?", remote))
 
-    def add_twin(self, name: str, batch: Batch, remote: str) -> None:
-        """Notes a second batch that an endpoint made of one: its answers are billed too."""
-        with self._spending.transaction():
-            self._file.execute(
-                "INSERT INTO batches (id, endpoint, requests, created, posted, remote) VALUES (?, ?, 0, ?, ?, ?)",
-                (uuid.uuid4().hex, name, time.time(), batch.posted, remote),
-            )
-
     def take_in(self, batch: Batch, endpoint: Endpoint, lines: Iterable[Line]) -> None:
         """Keeps and bills replies; a line that was taken in before changes nothing."""
         with self._spending.transaction():
@@ -217,37 +202,22 @@ class BatchTable:
                 self._take_in(batch, endpoint, line)
 
     def _take_in(self, batch: Batch, endpoint: Endpoint, line: Line) -> None:
-        query = "SELECT endpoint, role, model, tokens, dollars, unpriced, batch, status, tries FROM asked"
-        for *row, inside, status, tries in self._rows(f"{query} WHERE request = ?", line.request):
-            if line.status == ANSWERED and self._is_first(line.request, batch.remote):
-                self._bill(row, endpoint, line, repeated=status == ANSWERED)
-            if line.completion and line.status == ANSWERED:
-                # The first answer counts, whichever batch has it.
-                if status != ANSWERED:
-                    self._reply(line)
-            elif inside != batch.id or status is not None:
+        query = "SELECT batch, status, tries, endpoint, role, model, tokens, dollars, unpriced FROM asked"
+        for inside, status, tries, *row in self._rows(f"{query} WHERE request = ?", line.request):
+            if inside != batch.id or status is not None:
                 # It was taken in before, and may have gone into another batch.
-                pass
-            elif line.again and tries + line.is_try < TRIES:
-                self._wait("request = ?", line.request, tries=int(line.is_try))
+                continue
+            if line.completion:
+                name, role, model, *_ = row
+                self._spending.count_answer((name, role, model), endpoint, line.completion)
             elif line.status == ANSWERED:
+                self._spending.count_lost(row)
+            if line.again and tries + line.is_try < TRIES:
+                self._wait("request = ?", line.request, tries=int(line.is_try))
+            elif line.again and line.status == ANSWERED:
                 self._reply(Line(request=line.request, status=500, reply=b"no answer that can be read"))
             else:
-                if line.completion:
-                    self._bill(row, endpoint, line)
                 self._reply(line)
-
-    def _is_first(self, request: str, remote: str) -> bool:
-        """Whether no answer of this batch to this request was taken in before."""
-        return self._file.execute("INSERT OR IGNORE INTO taken_in VALUES (?, ?)", (request, remote)).rowcount == 1
-
-    def _bill(self, row: list[Any], endpoint: Endpoint, line: Line, *, repeated: bool = False) -> None:
-        if line.completion:
-            name, role, model, *_ = row
-            outcome = REPEATED if repeated else ""
-            self._spending.count_answer((name, role, model), endpoint, line.completion, outcome)
-        else:
-            self._spending.count_lost(row)
 
     def _reply(self, line: Line) -> None:
         self._file.execute(

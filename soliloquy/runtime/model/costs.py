@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from soliloquy.runtime.model.settings import Endpoint, Models
     from soliloquy.v1.conversation_pb2 import ModelCall
+    from soliloquy.v1.model_pb2 import Completion
 
 # The kinds of tokens. Prompt tokens include those that a cache held and those that were written into it; completion
 # tokens include those of thoughts.
@@ -87,6 +88,15 @@ def cost_of(endpoint: "Endpoint", used: Mapping[str, float]) -> float | None:
         + counts["cache_write"] * price.of_cache_write
         + written * price.completion
     ) / _MILLION
+
+
+def bill_of(endpoint: "Endpoint", completion: "Completion") -> tuple[dict[str, float], float, float]:
+    """Returns what all samples of an answer used, their dollars, and their tokens whose price is unknown."""
+    used: dict[str, float] = {}
+    for sample in (completion, *completion.more):
+        add_use(used, use_of(sample))
+    cost = cost_of(endpoint, used)
+    return used, cost or 0.0, used.get("prompt", 0) + used.get("completion", 0) if cost is None else 0.0
 
 
 def account_cost(models: "Models", account: str, used: Mapping[str, float]) -> float | None:

@@ -27,13 +27,8 @@ class Dialect:
     limit: Literal["max_tokens", "max_completion_tokens"]
     without: frozenset[str]
     forms: tuple[Form, ...]
-    root_union: bool
-    same_first_keys: bool
+    unions: tuple[Literal["whole", "nested", "merged"], ...]
     without_keywords: frozenset[str]
-    max_keys: int
-    max_depth: int
-    max_enum_values: int
-    max_characters: int
     reasoning: str
     cache_key: bool
     cache_marks: str

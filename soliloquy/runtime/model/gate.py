@@ -4,10 +4,12 @@ import asyncio
 import math
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
-from soliloquy.runtime.model.faults import RetryableFault
+from soliloquy.runtime.model.faults import RetryableFault, TimedOut
+from soliloquy.runtime.model.status import EndpointStatus
 
 # The width grows with time, so waiting calls are checked this often.
 LOOK_SECONDS = 0.1
@@ -15,6 +17,8 @@ LOOK_SECONDS = 0.1
 FAILURES = 10
 PAUSE_SECONDS = 0.5
 PAUSE_CAP_SECONDS = 30.0
+# An endpoint that has held a call for longer is at work on it: endpoints refuse sooner.
+WORKING_SECONDS = 10.0
 # Seconds between two decreases of the width.
 ROUND_SECONDS = 1.0
 # Growth of the cubic: 256 concurrent calls are back within six seconds, however low the width fell.
@@ -100,7 +104,7 @@ class ConcurrencyLimit:
         self._answered = self._throttled = 0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Permit:
     began: float
     # Whether the breaker is open and this call probes the endpoint.
@@ -108,15 +112,21 @@ class Permit:
 
 
 class Gate:
-    """Lets calls pass in their order of arrival."""
+    """Lets calls to an endpoint pass in their order of arrival, and says how they fare."""
 
-    def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, where: str, most: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._where = where
         self._limit = ConcurrencyLimit(most)
         self._breaker = Breaker()
         self._clock = clock
         self._waiting: deque[asyncio.Future[Permit]] = deque()
         self._looking: asyncio.TimerHandle | None = None
-        self.in_flight = 0
+        # When each call began, and the permits of those in flight: the oldest is first.
+        self._calls: dict[object, float] = {}
+        self._permits: dict[Permit, None] = {}
+        self._failing_since: float | None = None
+        self._timed_out = self._refused = False
+        self._error = ""
 
     @property
     def width(self) -> int:
@@ -125,6 +135,38 @@ class Gate:
     @property
     def is_shut(self) -> bool:
         return self._breaker.is_open
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._permits)
+
+    @property
+    def status(self) -> EndpointStatus:
+        now = self._clock()
+        since = self._failing_since if self._error and not self._is_at_work(now) else None
+        return EndpointStatus(
+            where=self._where,
+            waiting=len(self._calls),
+            oldest_seconds=now - next(iter(self._calls.values()), now),
+            in_flight=self.in_flight,
+            failing_seconds=now - since if since is not None else 0.0,
+            error=self._error,
+            refused=self._refused,
+        )
+
+    def _is_at_work(self, now: float) -> bool:
+        oldest = next(iter(self._permits), None)
+        return oldest is not None and now - oldest.began > WORKING_SECONDS and not self._timed_out
+
+    @contextmanager
+    def call(self) -> Iterator[None]:
+        """Counts a call as waiting while the context is entered."""
+        key = object()
+        self._calls[key] = self._clock()
+        try:
+            yield
+        finally:
+            del self._calls[key]
 
     async def enter(self) -> Permit:
         """Waits for admission. Every call that enters must leave by `answered`, `failed` or `abandon`."""
@@ -140,10 +182,14 @@ class Gate:
                 self.abandon(place.result())
             raise
 
-    def answered(self) -> None:
+    def answered(self, permit: Permit) -> None:
+        """The endpoint did what was asked, or refused this call alone."""
         self._limit.answered()
         self._breaker.succeeded()
-        self._leave()
+        self._failing_since = None
+        self._timed_out = self._refused = False
+        self._error = ""
+        self._leave(permit)
 
     def failed(self, permit: Permit, fault: RetryableFault) -> None:
         now = self._clock()
@@ -153,23 +199,31 @@ class Gate:
             self._breaker.failed(now, probe=permit.probe, final=fault.is_final)
         else:
             self._breaker.succeeded()
-        self._leave()
+        self._error = str(fault)
+        self._timed_out = self._timed_out or isinstance(fault, TimedOut)
+        self._refused = fault.is_final
+        self._leave(permit)
 
     def abandon(self, permit: Permit) -> None:
-        """Leaves without any result about the endpoint."""
+        """Leaves without any result about the endpoint: if nobody else waits for one, it is not failing since then."""
         self._breaker.abandoned(probe=permit.probe)
-        self._leave()
+        if self.in_flight == 1 and not self._error:
+            self._failing_since = None
+        self._leave(permit)
 
-    def _leave(self) -> None:
-        self.in_flight -= 1
+    def _leave(self, permit: Permit) -> None:
+        del self._permits[permit]
         self._admit()
 
     def _let_through(self) -> Permit | None:
         now = self._clock()
         if self._breaker.pause(now) or self.in_flight >= self._limit.width(now):
             return None
-        self.in_flight += 1
-        return Permit(began=now, probe=self._breaker.begin())
+        permit = Permit(began=now, probe=self._breaker.begin())
+        self._permits[permit] = None
+        if self._failing_since is None:
+            self._failing_since = now
+        return permit
 
     def _admit(self) -> None:
         while self._waiting:

@@ -6,20 +6,12 @@ from collections.abc import AsyncIterable, Sequence
 
 import grpc
 
-from soliloquy.runtime.model import ChunkReceiver, ModelRefused, StreamListener
-from soliloquy.runtime.model.faults import (
-    EndpointRefuses,
-    InvalidAnswer,
-    Throttled,
-    TimedOut,
-    UnknownModel,
-    Unreachable,
-)
+from soliloquy.runtime.model import ChunkReceiver, ModelRefused, StreamListener, faults
 from soliloquy.runtime.model.remote import ServedModel
 from soliloquy.runtime.model.settings import Endpoint, described
 from soliloquy.runtime.tls import open_channel
 from soliloquy.runtime.traces.spans import trace_headers
-from soliloquy.v1.model_pb2 import Completion, Delta, GenerateRequest, InfoRequest
+from soliloquy.v1.model_pb2 import Completion, Delta, GenerateRequest, InfoRequest, ModelInfo
 from soliloquy.v1.model_pb2_grpc import ModelServiceStub
 
 INFO_SECONDS = 5.0
@@ -71,11 +63,7 @@ class ModelServiceClient:
 
     async def identity(self, adapter: str) -> str:
         """Returns the digests of the weights, which may change under their names."""
-        try:
-            info = await next(self._stubs).Info(InfoRequest(), timeout=INFO_SECONDS)
-        except grpc.aio.AioRpcError:
-            # The call that follows says what is wrong.
-            return ""
+        info = await self._info()
         digests = {"": "base", **{one.name: one.digest for one in info.adapters}}
         return f"{info.digest} {digests[adapter]}" if info.digest and digests.get(adapter) else ""
 
@@ -83,11 +71,15 @@ class ModelServiceClient:
         return ["is a model service", "takes a schema as a grammar and seeds"]
 
     async def served(self) -> ServedModel:
-        try:
-            info = await next(self._stubs).Info(InfoRequest(), timeout=INFO_SECONDS)
-        except grpc.aio.AioRpcError:
-            return ServedModel()
+        info = await self._info()
         return ServedModel(info.model, info.context_tokens)
+
+    async def _info(self) -> ModelInfo:
+        try:
+            return await next(self._stubs).Info(InfoRequest(), timeout=INFO_SECONDS)
+        except grpc.aio.AioRpcError:
+            # The call that follows says what is wrong.
+            return ModelInfo()
 
     async def close(self) -> None:
         for channel in self._channels:
@@ -97,24 +89,25 @@ class ModelServiceClient:
         code, details = error.code(), " ".join((error.details() or "").split())
         description = f"{code.name}: {details}"
         if code is grpc.StatusCode.NOT_FOUND:
-            return UnknownModel(f"{self._where} does not serve this model or adapter ({description})")
+            return faults.UnknownModel(f"{self._where} does not serve this model or adapter ({description})")
         if code in _HOPELESS:
-            return EndpointRefuses(f"{self._where} cannot be used ({description})")
+            return faults.EndpointRefuses(f"{self._where} cannot be used ({description})")
         if code in _REFUSED:
             return ModelRefused(f"{self._where} refused ({description})")
         if _UNKNOWN_HOST in details:
-            return EndpointRefuses(f"{self._where} cannot be found: check the host's name ({description})")
+            return faults.EndpointRefuses(f"{self._where} cannot be found: check the host's name ({description})")
         if any(words in details for words in _UNTRUSTED):
-            return EndpointRefuses(f"{self._where} and this client do not trust each other's certificates: check tls")
+            words = "and this client do not trust each other's certificates: check tls"
+            return faults.EndpointRefuses(f"{self._where} {words}")
         if is_unreachable(error):
-            return Unreachable(description)
+            return faults.Unreachable(description)
         match code:
             case grpc.StatusCode.RESOURCE_EXHAUSTED:
-                return Throttled(description, _pushback(error))
+                return faults.Throttled(description, _pushback(error))
             case grpc.StatusCode.DEADLINE_EXCEEDED:
-                return TimedOut(description)
+                return faults.TimedOut(description)
             case _:
-                return InvalidAnswer(description)
+                return faults.InvalidAnswer(description)
 
 
 def session_headers(request: GenerateRequest) -> Sequence[tuple[str, str]]:
@@ -138,12 +131,12 @@ async def _streamed(deltas: AsyncIterable[Delta], receive: ChunkReceiver) -> Com
     async for delta in deltas:
         length += len(delta.text)
         if length > MOST_ANSWER_CHARACTERS:
-            raise InvalidAnswer(f"the answer is longer than {MOST_ANSWER_CHARACTERS:,} characters")
+            raise faults.InvalidAnswer(f"the answer is longer than {MOST_ANSWER_CHARACTERS:,} characters")
         if delta.text:
             receive(delta.text)
         if delta.HasField("completion"):
             return delta.completion
-    raise InvalidAnswer("the answer stops before its end")
+    raise faults.InvalidAnswer("the answer stops before its end")
 
 
 def _pushback(error: grpc.aio.AioRpcError) -> float:

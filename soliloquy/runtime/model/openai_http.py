@@ -9,17 +9,8 @@ from typing import Any
 import aiohttp
 from aiohttp.http_exceptions import LineTooLong
 
-from soliloquy.runtime.model import ModelRefused
+from soliloquy.runtime.model import ModelRefused, faults
 from soliloquy.runtime.model.dialects import BatchForm, Dialect
-from soliloquy.runtime.model.faults import (
-    EndpointRefuses,
-    Failing,
-    InvalidAnswer,
-    Overloaded,
-    Throttled,
-    TimedOut,
-    Unreachable,
-)
 from soliloquy.runtime.model.keys import Key
 from soliloquy.runtime.model.openai_format import MAX_WORDS, MOST_ANSWER_BYTES, within
 from soliloquy.runtime.model.settings import Endpoint, described
@@ -80,15 +71,15 @@ class OpenAIConnection:
                 _require_plain(response)
                 yield response
         except (aiohttp.InvalidURL, UnicodeError) as error:
-            raise EndpointRefuses(f"{self.where} has an invalid address: check it ({error})") from error
+            raise faults.EndpointRefuses(f"{self.where} has an invalid address: check it ({error})") from error
         except (aiohttp.ClientSSLError, aiohttp.ClientConnectorDNSError) as error:
             raise self._unreachable(error) from error
         except aiohttp.ClientConnectorError as error:
-            raise Unreachable(_connection(error)) from error
+            raise faults.Unreachable(_connection(error)) from error
         except aiohttp.ServerTimeoutError as error:
-            raise Unreachable(str(error)) from error
+            raise faults.Unreachable(str(error)) from error
         except (aiohttp.ClientError, LineTooLong) as error:
-            raise InvalidAnswer(f"the connection broke ({type(error).__name__})") from error
+            raise faults.InvalidAnswer(f"the connection broke ({type(error).__name__})") from error
 
     async def content(self, response: aiohttp.ClientResponse) -> bytes:
         """Reads a body of limited length, without the key that it may repeat."""
@@ -99,25 +90,25 @@ class OpenAIConnection:
         """Returns what a status that is no success means."""
         match status:
             case 401 | 403 if self.key.secret:
-                return EndpointRefuses(f"{self.where} refuses the key in {self.key.place} ({details})")
+                return faults.EndpointRefuses(f"{self.where} refuses the key in {self.key.place} ({details})")
             case 401 | 403:
-                return EndpointRefuses(f"{self.where} requires a key: put it in {self.key.place} ({details})")
+                return faults.EndpointRefuses(f"{self.where} requires a key: put it in {self.key.place} ({details})")
             case 402 | 429 if status == 402 or "insufficient_quota" in details:
-                return EndpointRefuses(
+                return faults.EndpointRefuses(
                     f"{self.where}: quota exhausted ({details}): add credit to the account or switch endpoints"
                 )
             case 405 | 501 | 300 | 301 | 302 | 303 | 307 | 308:
-                return EndpointRefuses(f"{self.where} serves no {serves} ({details}): check the address")
+                return faults.EndpointRefuses(f"{self.where} serves no {serves} ({details}): check the address")
             case 429:
-                return Throttled(details, after)
+                return faults.Throttled(details, after)
             case 408:
-                return TimedOut(details, after)
+                return faults.TimedOut(details, after)
             case 503 | 529:
-                return Overloaded(details, after)
+                return faults.Overloaded(details, after)
             case _ if 400 <= status < 500 and status not in (409, 425):
                 return ModelRefused(f"{self.where} refused ({details})")
             case _:
-                return Failing(details, after)
+                return faults.Failing(details, after)
 
     async def close(self) -> None:
         await self._session.close()
@@ -125,17 +116,17 @@ class OpenAIConnection:
     def _unreachable(self, error: aiohttp.ClientConnectorError) -> Exception:
         """Returns a fault that passes if the endpoint was reached before."""
         if self._was_reached:
-            return Unreachable(_connection(error))
+            return faults.Unreachable(_connection(error))
         if isinstance(error, aiohttp.ClientSSLError):
-            return EndpointRefuses(f"{self.where} cannot be reached: check https and its certificate ({error})")
+            return faults.EndpointRefuses(f"{self.where} cannot be reached: check https and its certificate ({error})")
         if error.errno in _UNKNOWN_HOST:
-            return EndpointRefuses(f"{self.where} cannot be found: check the host's name ({_connection(error)})")
-        return Unreachable(_connection(error))
+            return faults.EndpointRefuses(f"{self.where} cannot be found: check the host's name ({_connection(error)})")
+        return faults.Unreachable(_connection(error))
 
 
 def _require_plain(response: aiohttp.ClientResponse) -> None:
     if encoding := response.headers.get("Content-Encoding", "").replace("identity", ""):
-        raise InvalidAnswer(f"the answer is compressed ({encoding[:MAX_WORDS]}) without a request for it")
+        raise faults.InvalidAnswer(f"the answer is compressed ({encoding[:MAX_WORDS]}) without a request for it")
 
 
 def _connection(error: aiohttp.ClientConnectorError) -> str:

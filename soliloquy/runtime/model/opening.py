@@ -1,24 +1,56 @@
-"""Opens the models that the settings name, and routes each role's requests to its endpoint."""
+"""Opens the models that the settings name, routes each role's requests to its endpoint, and counts them."""
 
+import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.model import ModelRefused, Reserve, StreamingModel, StreamListener
-from soliloquy.runtime.model.accounting import CountedModel
+from soliloquy.runtime.model import ModelRefused, Reserve, StreamingModel, StreamListener, metrics
+from soliloquy.runtime.model.costs import bill_of, disjoint
 from soliloquy.runtime.model.keys import key_of
 from soliloquy.runtime.model.recording import RecordedModel, Recording
 from soliloquy.runtime.model.remote import EndpointClient, RemoteModel
 from soliloquy.runtime.model.settings import Endpoint, Models
 from soliloquy.runtime.model.spending import Spending
 from soliloquy.runtime.model.status import EndpointStatus
+from soliloquy.runtime.retry import Refused
+from soliloquy.runtime.traces import spans
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Sampling
 
 # How long, and how many, calls of an endpoint may wait that is asked in batches.
 BATCH_SECONDS = 30 * 86_400.0
 MOST_WAITING = 1_000_000
+
+
+class CountedModel:
+    """Counts the time, tokens and cost of calls by role."""
+
+    def __init__(self, model: StreamingModel, name: str, endpoint: Endpoint) -> None:
+        self._model = model
+        self._name = name
+        self._endpoint = endpoint
+
+    async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
+        labels = (self._name, request.role)
+        began, outcome = time.perf_counter(), "failed"
+        try:
+            completion = await self._model.generate(request, stream_listener)
+            outcome = "answered"
+        except Refused:
+            outcome = "refused"
+            raise
+        finally:
+            metrics.CALLS.labels(*labels, outcome).inc()
+            metrics.CALL.labels(*labels).observe(time.perf_counter() - began, spans.exemplar())
+            spans.note(endpoint=self._name, outcome=outcome)
+        used, cost, unpriced = bill_of(self._endpoint, completion)
+        for kind, tokens in disjoint(used).items():
+            metrics.TOKENS.labels(*labels, kind).inc(tokens)
+        metrics.COST.labels(*labels).inc(cost)
+        metrics.UNPRICED.labels(*labels).inc(unpriced)
+        return completion
 
 
 class ModelByRole:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from pathlib import Path
 
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
@@ -160,8 +161,7 @@ class RecordedModel:
 
     def _keys(self, asked: GenerateRequest, identity: str) -> tuple[str, str]:
         """Returns the key of the request, and the key that it shares with requests for more or fewer tokens."""
-        keyed = GenerateRequest()
-        keyed.CopyFrom(asked)
+        keyed = deepcopy(asked)
         exact = self._digest(keyed, identity)
         keyed.sampling.ClearField("max_tokens")
         keyed.ClearField("extra_room")
@@ -174,11 +174,8 @@ class RecordedModel:
 
 def _told(request: GenerateRequest) -> GenerateRequest:
     """Returns what the model is told of a request."""
-    asked = GenerateRequest()
-    asked.CopyFrom(request)
-    asked.ClearField("id")
-    # Models whose answers are recorded do not read it.
-    asked.ClearField("record")
-    # It has chosen the endpoint and the sampling, which are in the key.
-    asked.ClearField("draw_key")
+    asked = deepcopy(request)
+    # Models whose answers are recorded do not read the record, and the draw has chosen what is in the key.
+    for name in ("id", "record", "draw_key"):
+        asked.ClearField(name)
     return asked

@@ -11,7 +11,7 @@ from soliloquy.runtime.model.faults import EndpointRefuses, Held, ModelFailed, R
 from soliloquy.runtime.model.gate import Gate, Permit
 from soliloquy.runtime.model.settings import Endpoint, described
 from soliloquy.runtime.model.spending import Spending, billed
-from soliloquy.runtime.model.status import CallRecord, EndpointStatus
+from soliloquy.runtime.model.status import EndpointStatus
 from soliloquy.runtime.traces import spans
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
@@ -74,9 +74,8 @@ class RemoteModel:
         self._client = client
         self._holds = holds
         self._spending = spending
-        self._record = CallRecord(self.where)
         self._seconds = endpoint.timeout
-        self._gate = Gate(endpoint.max_concurrency)
+        self._gate = Gate(self.where, endpoint.max_concurrency)
         self._refusals = 0
         self._name = name
         metrics.IN_FLIGHT.labels(name).set_function(lambda: self._gate.in_flight)
@@ -93,13 +92,13 @@ class RemoteModel:
 
     @property
     def status(self) -> EndpointStatus:
-        return self._record.status
+        return self._gate.status
 
     async def identity(self, adapter: str) -> str:
         return await self._client.identity(adapter)
 
     async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
-        with self._record.call():
+        with self._gate.call():
             return await self._answer(request, stream_listener)
 
     async def _answer(self, request: GenerateRequest, stream_listener: StreamListener | None) -> Completion:
@@ -123,7 +122,7 @@ class RemoteModel:
     ) -> Completion | RetryableFault:
         permit = await self._gate.enter()
         try:
-            with self._record.attempt(), billed(self._spending, self._name, self._endpoint, request) as bill:
+            with billed(self._spending, self._name, self._endpoint, request) as bill:
                 async with asyncio.timeout(self._seconds):
                     completion = await self._client.ask(request, self._seconds, stream_listener)
                 bill(completion)
@@ -135,8 +134,7 @@ class RemoteModel:
         except ModelRefused as refused:
             self._refusals += 1
             if self._refusals < REFUSALS:
-                self._gate.answered()
-                self._record.answered()
+                self._gate.answered(permit)
                 raise
             fault = self._refused(
                 permit, EndpointRefuses(f"{self.where} refused {self._refusals} calls in a row: {refused}")
@@ -145,15 +143,12 @@ class RemoteModel:
             fault = self._refused(permit, refused)
         except BaseException:
             self._gate.abandon(permit)
-            self._record.abandoned()
             raise
         else:
-            self._gate.answered()
-            self._record.answered()
+            self._gate.answered(permit)
             self._refusals = 0
             return completion
         self._gate.failed(permit, fault)
-        self._record.failed(fault)
         return fault
 
     def _refused(self, permit: Permit, refused: EndpointRefuses) -> Held:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from copy import deepcopy
 
 from soliloquy.runtime.model import Model
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
@@ -13,8 +14,7 @@ def seeds_of(request: GenerateRequest) -> list[int]:
 
 def with_seeds(request: GenerateRequest, seeds: Sequence[int]) -> GenerateRequest:
     """Returns the same request for samples with these seeds."""
-    other = GenerateRequest()
-    other.CopyFrom(request)
+    other = deepcopy(request)
     other.seed = seeds[0]
     other.more_seeds[:] = seeds[1:]
     return other
@@ -22,16 +22,14 @@ def with_seeds(request: GenerateRequest, seeds: Sequence[int]) -> GenerateReques
 
 def split(completion: Completion) -> list[Completion]:
     """Returns the samples of an answer."""
-    first = Completion()
-    first.CopyFrom(completion)
+    first = deepcopy(completion)
     first.ClearField("more")
     return [first, *completion.more]
 
 
 def together(samples: Sequence[Completion]) -> Completion:
     """Returns an answer with these samples; a cache may hold them, so they stay as they are."""
-    answer = Completion()
-    answer.CopyFrom(samples[0])
+    answer = deepcopy(samples[0])
     answer.more.extend(samples[1:])
     return answer
 

@@ -29,21 +29,18 @@ class Shape(NamedTuple):
 
 
 def shapes_of(schema: Schema, dialect: Dialect) -> Sequence[Shape]:
-    """Returns the schema as a whole, nested in a field, with a union merged to one object, and with fewer keywords."""
+    """Returns the ways to write a schema, the best first: with a union as the dialect takes it, with fewer keywords."""
     plain, bare = written(schema, dialect.without_keywords), written(schema, None)
-    optional = [name for part, _ in _parts(schema) if "properties" in part for name in _optional(part)]
+    optional = [name for part in parts_of(schema) if "properties" in part for name in _optional(part)]
     if "anyOf" not in schema:
-        shapes = [Shape("whole", plain, optional), Shape("bare", bare, optional)]
-    else:
-        merged, lacking = _merged(plain)
-        shapes = [
-            *([Shape("whole", plain, optional)] if dialect.root_union else []),
-            Shape("nested", _nested(plain), optional),
-            Shape("merged", merged, [*optional, *lacking]),
-            Shape("bare merged", _merged(bare)[0], [*optional, *lacking]),
-        ]
-    fitting = [shape for shape in shapes if not next(faults(shape.schema, dialect), "")]
-    return fitting or shapes[-1:]
+        return [Shape("whole", plain, optional), Shape("bare", bare, optional)]
+    merged, lacking = _merged(plain)
+    ways = {
+        "whole": Shape("whole", plain, optional),
+        "nested": Shape("nested", _nested(plain), optional),
+        "merged": Shape("merged", merged, [*optional, *lacking]),
+    }
+    return [*(ways[way] for way in dialect.unions), Shape("bare merged", _merged(bare)[0], [*optional, *lacking])]
 
 
 def written(schema: Any, without: frozenset[str] | None) -> Any:
@@ -122,47 +119,13 @@ def _either(schemas: Sequence[Schema]) -> Schema:
     return {**{keyword: value for keyword, value in distinct[0].items() if keyword != "const"}, "enum": every}
 
 
-def faults(schema: Schema, dialect: Dialect) -> Iterator[str]:
-    """Yields why a dialect does not take a schema as one that it enforces."""
-    if "anyOf" in schema and not dialect.root_union:
-        yield "the root is a union"
-    keys = characters = values = depth = 0
-    for part, level in _parts(schema):
-        depth = max(depth, level)
-        if forbidden := dialect.without_keywords & part.keys():
-            yield f"{sorted(forbidden)[0]!r} is not permitted"
-        fields = part.get("properties", {})
-        keys += len(fields)
-        enum = part.get("enum", ())
-        values += len(enum)
-        characters += sum(map(len, fields)) + sum(len(str(value)) for value in (*enum, part.get("const", "")))
-        if fields and set(part.get("required", ())) != set(fields):
-            yield "'required' has to list every key"
-        if fields and part.get("additionalProperties") is not False:
-            yield "'additionalProperties' has to be false"
-        first = [next(iter(each["properties"]), "") for each in part.get("anyOf", ()) if "properties" in each]
-        if not dialect.same_first_keys and len(first) > len(set(first)):
-            yield "the objects of a union begin with the same key"
-        if not part.keys() & {"type", "anyOf", "$ref"}:
-            yield "a part has no type"
-    for name, measured in (("keys", keys), ("depth", depth), ("enum_values", values), ("characters", characters)):
-        most = getattr(dialect, f"max_{name}")
-        if most and measured > most:
-            yield f"{measured} {name.replace('_', ' ')} exceed the limit of {most}"
-
-
-def _parts(schema: Schema, level: int = 1) -> Iterator[tuple[Schema, int]]:
-    """Yields each schema inside of a schema, with its level; the level of a definition is not looked up."""
-    yield schema, level
+def parts_of(schema: Schema) -> Iterator[Schema]:
+    """Yields each schema inside of a schema."""
+    yield schema
     for keyword, value in schema.items():
-        if keyword in _NAMED:
-            for each in value.values():
-                yield from _parts(each, level + 1)
-        elif keyword in _LISTED:
-            for each in value:
-                yield from _parts(each, level)
-        elif keyword == "items":
-            yield from _parts(value, level + 1)
+        inner = value.values() if keyword in _NAMED else value if keyword in _LISTED else ()
+        for each in [value] if keyword == "items" else inner:
+            yield from parts_of(each)
 
 
 _OPENING = re.compile(rf'\s*\{{\s*"{FIELD}"\s*:\s*(?=\{{)')

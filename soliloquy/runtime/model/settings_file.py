@@ -66,9 +66,8 @@ def checked_endpoint(table: Mapping[str, Any], where: str) -> Endpoint:
     _check_names(table, _KEYS[engine], f"{where} (engine {engine})")
     if (needed := _NEEDED.get(engine)) and not table.get(needed):
         raise Failure(f"{where}: engine {engine} requires {needed}")
-    if "tls" in table:
-        _check_names(_table(table["tls"], f"{where}.tls"), {each.name for each in fields(Tls)}, f"{where}.tls")
-    endpoint = _validated(Endpoint, table, where)
+    tls = {"tls": _read(Tls, table["tls"], f"{where}.tls")} if "tls" in table else {}
+    endpoint = _read(Endpoint, {**table, **tls}, where)
     if endpoint.base_url:
         _check_url(endpoint.base_url, where)
     if endpoint.address and re.fullmatch(r"\S+:\d{1,5}", endpoint.address) is None:
@@ -93,12 +92,13 @@ def in_batches(models: Models) -> Models:
 
 def _models(table: Mapping[str, Any], file: Path, known: Mapping[str, tuple[Role, ...]]) -> Models:
     _check_names(table, {"endpoint", "endpoints", "roles", "prompts"}, str(file))
+    told = {name: _table(table.get(name, {}), f"{file}: {name}") for name in ("endpoints", "roles", "prompts")}
     endpoints = {
         name: checked_endpoint(_table(settings, f"{file}: endpoints.{name}"), f"{file}: endpoints.{name}")
-        for name, settings in _table(table.get("endpoints", {}), f"{file}: endpoints").items()
+        for name, settings in told["endpoints"].items()
     } or dict(shipped_models().endpoints)
     usual = table.get("endpoint", next(iter(endpoints)) if len(endpoints) == 1 else "")
-    given = _table(table.get("roles", {}), f"{file}: roles")
+    given = told["roles"]
     if known:
         _check_names(given, known, f"{file}: roles")
     roles = {}
@@ -107,10 +107,7 @@ def _models(table: Mapping[str, Any], file: Path, known: Mapping[str, tuple[Role
         kept = asdict(known[name][0]) if known else {}
         members = _members(given.get(name, given.get(_LIKE.get(name, ""), {})), where)
         roles[name] = tuple(_role({**kept, "endpoint": usual, **member}, where, endpoints) for member in members)
-    prompts = {
-        name: _prompt(settings, f"{file}: prompts.{name}", endpoints)
-        for name, settings in _table(table.get("prompts", {}), f"{file}: prompts").items()
-    }
+    prompts = {name: _prompt(own, f"{file}: prompts.{name}", endpoints) for name, own in told["prompts"].items()}
     return Models(endpoints=endpoints, roles=roles, prompts=prompts)
 
 
@@ -125,8 +122,7 @@ def _members(given: object, where: str) -> Sequence[Mapping[str, Any]]:
 
 
 def _role(settings: Mapping[str, Any], where: str, endpoints: Mapping[str, Endpoint]) -> Role:
-    _check_names(settings, {field.name for field in fields(Role)}, where)
-    role = _validated(Role, settings, where)
+    role = _read(Role, settings, where)
     if not role.endpoint:
         raise Failure(f"{where}: the role names no endpoint: use {', '.join(endpoints)}")
     _check_endpoint(role.endpoint, role.adapter, where, endpoints)
@@ -138,9 +134,7 @@ def _role(settings: Mapping[str, Any], where: str, endpoints: Mapping[str, Endpo
 def _prompt(settings: object, where: str, endpoints: Mapping[str, Endpoint]) -> PromptSettings:
     if isinstance(settings, list):
         raise Failure(f"{where}: a prompt has no mixture: set its role's, or one endpoint")
-    table = _table(settings, where)
-    _check_names(table, {field.name for field in fields(PromptSettings)}, where)
-    prompt = _validated(PromptSettings, table, where)
+    prompt = _read(PromptSettings, settings, where)
     if prompt.endpoint is not None:
         _check_endpoint(prompt.endpoint, prompt.adapter or "", where, endpoints)
     return prompt
@@ -168,10 +162,12 @@ def _near(name: str, known: Collection[str]) -> str:
     return did_you_mean(name, known) or f": use {', '.join(known)}"
 
 
-S = TypeVar("S", Endpoint, Role, PromptSettings)
+S = TypeVar("S", Endpoint, PromptSettings, Role, Tls)
 
 
-def _validated(kind: type[S], table: Mapping[str, Any], where: str) -> S:
+def _read(kind: type[S], settings: object, where: str) -> S:
+    table = _table(settings, where)
+    _check_names(table, {each.name for each in fields(kind)}, where)
     try:
         return TypeAdapter(kind).validate_python(dict(table))
     except ValidationError as error:

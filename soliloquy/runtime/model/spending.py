@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from soliloquy.runtime.model.costs import COST, KINDS, add_use, cost_of, use_of
+from soliloquy.runtime.model.costs import COST, KINDS, add_use, bill_of, cost_of
 from soliloquy.runtime.model.faults import EndpointRefuses, RetryableFault
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.runtime.retry import CannotServe
@@ -69,7 +69,7 @@ class Budget:
 NO_BUDGET = Budget()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Spent:
     """Everything that a run was billed so far."""
 
@@ -126,23 +126,14 @@ class Spending:
     @property
     def spent(self) -> Spent:
         with self.reporting():
-            [totals] = self.file.execute(
-                "SELECT TOTAL(dollars * (outcome != ?1)), TOTAL((prompt + completion) * (outcome != ?1)), "
-                "TOTAL(unpriced * (outcome != ?1)), TOTAL(requests * (outcome != ?1)), "
-                "TOTAL(requests * (outcome = ?1)), TOTAL(dollars * (outcome = ?1)), "
-                "TOTAL((prompt + completion) * (outcome = ?1)), (SELECT COUNT(*) FROM sent) FROM billed",
-                (LOST,),
-            ).fetchall()
-        dollars, tokens, unpriced, requests, lost, lost_dollars, lost_tokens, sent = totals
+            sums = "TOTAL(dollars), SUM(prompt + completion), SUM(unpriced), SUM(requests)"
+            found = self.file.execute(f"SELECT outcome = ?, {sums} FROM billed GROUP BY 1", (LOST,)).fetchall()
+            [(sent,)] = self.file.execute("SELECT COUNT(*) FROM sent").fetchall()
+        of = {is_lost: sums for is_lost, *sums in found}
+        dollars, tokens, unpriced, requests = of.get(False, (0.0, 0, 0, 0))
+        lost_dollars, lost_tokens, _, lost = of.get(True, (0.0, 0, 0, 0))
         return Spent(
-            dollars=dollars,
-            tokens=int(tokens),
-            unpriced=int(unpriced),
-            requests=int(requests),
-            lost=int(lost),
-            lost_dollars=lost_dollars,
-            lost_tokens=int(lost_tokens),
-            sent=sent,
+            dollars, int(tokens), int(unpriced), int(requests), int(lost), lost_dollars, int(lost_tokens), sent
         )
 
     def accounts(self) -> list[dict[str, Any]]:
@@ -189,18 +180,12 @@ class Spending:
             if budget.is_used(spent.dollars + spent.lost_dollars, spent.tokens + spent.lost_tokens):
                 raise BudgetUsed(f"the budget of {budget} is used up")
 
-    def count_answer(
-        self, names: tuple[str, str, str], endpoint: Endpoint, completion: Completion, outcome: str = ""
-    ) -> None:
+    def count_answer(self, names: tuple[str, str, str], endpoint: Endpoint, completion: Completion) -> None:
         """Counts an answer by endpoint, role and model, inside a transaction."""
-        outcome = outcome or _FINISHES.get(completion.finish, "answered")
-        used: dict[str, float] = {}
-        for sample in (completion, *completion.more):
-            add_use(used, use_of(sample))
-        cost = cost_of(endpoint, used)
+        outcome = _FINISHES.get(completion.finish, "answered")
+        used, cost, unpriced = bill_of(endpoint, completion)
         used.pop(COST, None)
-        unpriced = used.get("prompt", 0) + used.get("completion", 0) if cost is None else 0
-        self._count((*names, outcome), used | {"requests": 1, "dollars": cost or 0.0, "unpriced": unpriced})
+        self._count((*names, outcome), used | {"requests": 1, "dollars": cost, "unpriced": unpriced})
 
     def count_lost(self, row: Iterable[Any]) -> None:
         """Counts a request by endpoint, role, model and what it took at most, inside a transaction."""

@@ -1,14 +1,7 @@
-"""Records the calls to an endpoint: how many wait, since when none is answered, and why."""
+"""Says how an endpoint answers: how many calls wait, since when none is answered, and why."""
 
-import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-
-from soliloquy.runtime.model.faults import RetryableFault, TimedOut
-
-# An endpoint that has held a call for longer is at work on it: endpoints refuse sooner.
-WORKING_SECONDS = 10.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,74 +42,3 @@ def merged(statuses: Iterable[EndpointStatus]) -> list[EndpointStatus]:
             refused=other.refused or one.refused,
         )
     return list(found.values())
-
-
-class CallRecord:
-    def __init__(self, where: str, clock: Callable[[], float] = time.monotonic) -> None:
-        self._where = where
-        self._clock = clock
-        # When each call, and each attempt in flight, began: the oldest is first.
-        self._calls: dict[object, float] = {}
-        self._attempts: dict[object, float] = {}
-        self._failing_since: float | None = None
-        self._timed_out = False
-        self._error = ""
-        self._refused = False
-
-    @property
-    def status(self) -> EndpointStatus:
-        now = self._clock()
-        oldest = next(iter(self._calls.values()), now)
-        is_failing = self._error and self._failing_since is not None and not self._is_at_work
-        return EndpointStatus(
-            where=self._where,
-            waiting=len(self._calls),
-            oldest_seconds=now - oldest,
-            in_flight=len(self._attempts),
-            failing_seconds=now - self._failing_since if is_failing and self._failing_since is not None else 0.0,
-            error=self._error,
-            refused=self._refused,
-        )
-
-    @property
-    def _is_at_work(self) -> bool:
-        began = next(iter(self._attempts.values()), None)
-        return began is not None and self._clock() - began > WORKING_SECONDS and not self._timed_out
-
-    @contextmanager
-    def call(self) -> Iterator[None]:
-        """Counts a call while the context is entered."""
-        key = object()
-        self._calls[key] = self._clock()
-        try:
-            yield
-        finally:
-            del self._calls[key]
-
-    @contextmanager
-    def attempt(self) -> Iterator[None]:
-        """Counts an attempt in flight while the context is entered."""
-        key, now = object(), self._clock()
-        self._attempts[key] = now
-        if self._failing_since is None:
-            self._failing_since = now
-        try:
-            yield
-        finally:
-            del self._attempts[key]
-
-    def answered(self) -> None:
-        """The endpoint did what was asked, or refused this call alone."""
-        self._failing_since = None
-        self._timed_out = self._refused = False
-        self._error = ""
-
-    def abandoned(self) -> None:
-        """The attempt ended and told nothing of the endpoint: nobody waits since then."""
-        if not (self._attempts or self._error):
-            self._failing_since = None
-
-    def failed(self, fault: RetryableFault) -> None:
-        self._error = str(fault)
-        self._timed_out = self._timed_out or isinstance(fault, TimedOut)
-        self._refused = fault.is_final

@@ -16,6 +16,7 @@ from soliloquy_services.executor.pool import SandboxPool
 from soliloquy_services.executor.server import SandboxServer
 from tests.integration.executor.calling import ANY_PORT, client_of, connected, served
 from tests.integration.executor.support import (
+    ENDLESS,
     job,
     needs_runsc,
     started,
@@ -23,8 +24,6 @@ from tests.integration.executor.support import (
 )
 
 pytestmark = [needs_runsc, pytest.mark.asyncio(loop_scope="session")]
-
-_ENDLESS = "x = sum(1 for n in range(10 ** 12))"
 
 
 async def test_values_come_back_as_the_python_objects_they_were(pool: SandboxPool) -> None:
@@ -59,7 +58,7 @@ async def test_a_full_pool_pushes_back_and_the_client_comes_again(tmp_path: Path
         connected(address) as stub,
         Sandbox(address) as client,
     ):
-        running = asyncio.ensure_future(client.execute(_ENDLESS))
+        running = asyncio.ensure_future(client.execute(ENDLESS))
         await until_in_a_sandbox(pool, "fast")
         waiting = [stub.Execute(ExecuteRequest(job=job("x = 1", "x"))) for _ in range(2)]
         done, _ = await asyncio.wait(map(asyncio.ensure_future, waiting), return_when=asyncio.FIRST_COMPLETED)
@@ -105,7 +104,7 @@ async def test_a_batch_of_slow_jobs_is_given_up_once_none_has_ended_within_the_d
         Sandbox(address, deadline_seconds=1.0) as client,
     ):
         with pytest.raises(ServiceUnavailable, match="none of 1 jobs ended"):
-            assert [execution async for execution in client.execute_many([job(_ENDLESS)])] == []
+            assert [execution async for execution in client.execute_many([job(ENDLESS)])] == []
 
 
 async def test_the_faults_of_a_callers_own_batch_reach_the_caller(pool: SandboxPool) -> None:
@@ -117,13 +116,13 @@ async def test_the_faults_of_a_callers_own_batch_reach_the_caller(pool: SandboxP
         with pytest.raises(LookupError, match="no further job"):
             assert [execution.status async for execution in client.execute_many(failing())] == ["ok"]
         with pytest.raises(ValueError, match="two jobs of a batch have the id 'a-job'"):
-            assert [execution.status async for execution in client.execute_many([job(_ENDLESS)] * 2)] == []
+            assert [execution.status async for execution in client.execute_many([job(ENDLESS)] * 2)] == []
         assert [execution async for execution in client.execute_many([])] == []
 
 
 async def test_a_stream_that_is_left_half_way_leaves_the_pool_to_others(tmp_path: Path) -> None:
     async with started(tmp_path, wall_seconds=1.0) as pool, client_of(pool) as client:
-        jobs = [Job(id="quick", code="x = 1"), *(Job(id=str(n), code=_ENDLESS) for n in range(40))]
+        jobs = [Job(id="quick", code="x = 1"), *(Job(id=str(n), code=ENDLESS) for n in range(40))]
         async for execution in client.execute_many(jobs):
             assert execution.job_id == "quick"
             break

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import shutil
 import signal
 import sys
 import tempfile
@@ -18,7 +17,7 @@ from tests.cases import each_case
 from tests.integration.executor import nobody
 from tests.integration.executor.leftovers import leftovers
 from tests.integration.executor.sites import assert_sound, booted, opened, run
-from tests.integration.executor.support import needs_runsc
+from tests.integration.executor.support import Runsc, needs_runsc
 from tests.waiting import until
 
 pytestmark = needs_runsc
@@ -39,14 +38,6 @@ async def main():
 
 asyncio.run(main())
 """
-
-
-def put_before_runsc(folder: Path, monkeypatch: pytest.MonkeyPatch, lines: str) -> None:
-    """Puts a script on the PATH that may exit before it calls the real runsc."""
-    script = folder / "runsc"
-    script.write_text(f'#!/bin/sh\n{lines}\nexec {shutil.which("runsc")} $more "$@"\n')
-    script.chmod(0o755)
-    monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
 
 
 def killed(site: SandboxLauncher, title: str) -> bool:
@@ -128,10 +119,10 @@ async def test_a_sandbox_that_outgrows_its_control_group_dies_alone_and_leaves_n
 
 @pytest.mark.thorough
 async def test_a_platform_that_hangs_is_given_up_after_its_time_for_one_that_boots(
-    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, runsc: Runsc
 ) -> None:
     hanging = 'case "$*" in *--platform=systrap*) exec sleep 600;; esac'
-    put_before_runsc(tmp_path_factory.mktemp("bin"), monkeypatch, hanging)
+    runsc.does_first(hanging)
     async with opened(tmp_path, boot_seconds=4.0) as site:
         assert site.platform == "ptrace"
     await until(lambda: leftovers(tmp_path) == [])
@@ -139,12 +130,12 @@ async def test_a_platform_that_hangs_is_given_up_after_its_time_for_one_that_boo
 
 @each_case
 async def test_without_the_control_group_that_the_machine_can_make_no_sandbox_is_used(
-    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, lines: str, why: str
+    tmp_path: Path, runsc: Runsc, lines: str, why: str
 ) -> None:
     async with opened(tmp_path) as site:
         if site.cgroup is None:
             pytest.skip(site.unbounded)
-    put_before_runsc(tmp_path_factory.mktemp("bin"), monkeypatch, lines)
+    runsc.does_first(lines)
     with pytest.raises(SandboxUnavailable, match=why):
         await open_launcher(SandboxSettings(runtime_dir=tmp_path))
     await until(lambda: leftovers(tmp_path) == [])
@@ -152,15 +143,14 @@ async def test_without_the_control_group_that_the_machine_can_make_no_sandbox_is
 
 @pytest.mark.thorough
 async def test_a_boot_that_fails_once_costs_neither_control_group_nor_platform(
-    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, runsc: Runsc
 ) -> None:
     async with opened(tmp_path) as site:
         usual = (site.platform, site.cgroup is None)
-    folder = tmp_path_factory.mktemp("bin")
-    once = f'case "$*" in *{usual[0]}*) [ -e {folder}/failed ] || {{ touch {folder}/failed; kill -9 $$; }};; esac'
-    put_before_runsc(folder, monkeypatch, once)
+    failed = tmp_path_factory.mktemp("once") / "failed"
+    runsc.does_first(f'case "$*" in *{usual[0]}*) [ -e {failed} ] || {{ touch {failed}; kill -9 $$; }};; esac')
     async with opened(tmp_path) as site:
-        assert (folder / "failed").exists()
+        assert failed.exists()
         assert (site.platform, site.cgroup is None) == usual
     await until(lambda: leftovers(tmp_path) == [])
 

@@ -6,9 +6,7 @@ import pytest
 
 from soliloquy.v1.sandbox_pb2 import LANE_FAST, LANE_FORK, STATUS_OK, STATUS_TIMEOUT, Lane, Limits, Status
 from soliloquy_services.executor.pool import SandboxPool
-from tests.integration.executor.bypasses import BYPASSES
-from tests.integration.executor.hostile import HOSTILE
-from tests.integration.executor.legacies import LEGACIES
+from tests.integration.executor.hostile import BYPASSES, HOSTILE, LEGACIES
 from tests.integration.executor.support import assert_ordinary_job_is_right, job, needs_runsc
 
 pytestmark = [needs_runsc, pytest.mark.asyncio(loop_scope="session")]

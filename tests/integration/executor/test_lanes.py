@@ -11,6 +11,7 @@ from soliloquy_services.executor.lane import Busy
 from soliloquy_services.executor.pool import SandboxPool
 from tests.cases import each_case
 from tests.integration.executor.support import (
+    ENDLESS,
     assert_ordinary_job_is_right,
     job,
     needs_runsc,
@@ -70,17 +71,12 @@ async def test_a_verdict_that_contradicts_its_numbers_is_an_error(pool: SandboxP
     assert done.error == ("is_right is True, but math.isclose(11.74, 3.4268, rel_tol=0.01, abs_tol=0.0) is False")
 
 
-async def test_names_in_greek_and_names_in_one_string_are_found(pool: SandboxPool) -> None:
-    done = await pool.execute(job("```python\nΔv = 2.5\n\N{MICRO SIGN} = 0.3\n```", "Δv, \N{MICRO SIGN}"))
-    assert {named.name: named.value.real for named in done.values} == {"Δv": 2.5, "\N{MICRO SIGN}": 0.3}
-
-
 @pytest.mark.parametrize("imports", ["", "import os\n"])
 async def test_a_caller_may_ask_for_less_time_memory_and_output(pool: SandboxPool, imports: str) -> None:
     def limited(code: str, limits: Limits | None = None) -> Job:
         return Job(code=imports + code, result_variables=["x"], limits=limits)
 
-    slow = await pool.execute(limited("x = sum(1 for n in range(10 ** 12))", Limits(wall_seconds=0.2)))
+    slow = await pool.execute(limited(ENDLESS, Limits(wall_seconds=0.2)))
     assert slow.status == sandbox_pb2.STATUS_TIMEOUT
     assert 0.2 <= slow.seconds < 1.5
     big = await pool.execute(limited("x = [0] * 2 * 10 ** 7", Limits(memory_bytes=1 << 27)))
@@ -99,13 +95,8 @@ async def test_numpy_and_sympy_are_there_and_their_numbers_are_numbers(
     assert shown in str(value)
 
 
-async def test_code_that_imports_neither_cannot_see_them(pool: SandboxPool) -> None:
-    done = await pool.execute(job("numpy = __import__('numpy')"))
-    assert done.error == "ModuleNotFoundError: No module named 'numpy'"
-
-
 async def test_an_audit_runs_every_job_in_a_sandbox_of_its_own(tmp_path: Path) -> None:
-    async with started(tmp_path, audit=True, spares=1) as pool:
+    async with started(tmp_path, audit=True) as pool:
         for code in ("x = 6 * 7", "import os\nx = 6 * 7"):
             done = await pool.execute(job(code, "x"))
             assert (done.lane, done.values[0].value.integer) == (LANE_SINGLE_USE, "42")
@@ -113,7 +104,7 @@ async def test_an_audit_runs_every_job_in_a_sandbox_of_its_own(tmp_path: Path) -
 
 async def test_more_jobs_than_may_wait_are_refused_at_once(tmp_path: Path) -> None:
     async with started(tmp_path, max_waiting=1, wall_seconds=0.5) as pool:
-        running = asyncio.create_task(pool.execute(job("x = sum(1 for n in range(10 ** 12))")))
+        running = asyncio.create_task(pool.execute(job(ENDLESS)))
         await until_in_a_sandbox(pool, "fast")
         waiting = asyncio.create_task(pool.execute(job("x = 1", "x")))
         await asyncio.sleep(0)

@@ -16,6 +16,7 @@ from soliloquy.v1.sandbox_pb2 import LANE_FORK, LANE_SINGLE_USE, STATUS_OK, STAT
 from soliloquy_services.executor.gvisor.runsc import SandboxUnavailable
 from tests.integration.executor.leftovers import leftovers
 from tests.integration.executor.support import (
+    ENDLESS,
     ORDINARY,
     Runsc,
     assert_ordinary_job_is_right,
@@ -29,7 +30,8 @@ from tests.integration.executor.support import (
 )
 from tests.waiting import until
 
-_ENDLESS = "x = sum(1 for n in range(10 ** 12))"
+pytestmark = needs_runsc
+
 _SLOW = "x = max(n % 2 for n in range(10 ** 7))"
 
 _OWNER = """
@@ -50,7 +52,6 @@ asyncio.run(main())
 """
 
 
-@needs_runsc
 async def test_many_callers_share_two_sandboxes_a_lane(tmp_path: Path) -> None:
     async with started(tmp_path, sandboxes=2) as pool:
         jobs = [job(f"{'import os' if n % 3 else ''}\nx = {n} ** 2", "x") for n in range(30)]
@@ -58,7 +59,6 @@ async def test_many_callers_share_two_sandboxes_a_lane(tmp_path: Path) -> None:
     assert [int(done.values[0].value.integer) for done in answers] == [n**2 for n in range(30)]
 
 
-@needs_runsc
 async def test_jobs_that_come_all_at_once_get_every_sandbox_of_their_lane(tmp_path: Path) -> None:
     async with started(tmp_path, sandboxes=3, wall_seconds=30) as pool:
         running = [asyncio.create_task(pool.execute(job("import time\ntime.sleep(20)"))) for _ in range(6)]
@@ -67,10 +67,9 @@ async def test_jobs_that_come_all_at_once_get_every_sandbox_of_their_lane(tmp_pa
             one.cancel()
 
 
-@needs_runsc
 async def test_stop_is_quick_and_leaves_nothing_even_mid_job(tmp_path: Path) -> None:
     async with started(tmp_path) as pool:
-        running = asyncio.create_task(pool.execute(job(_ENDLESS)))
+        running = asyncio.create_task(pool.execute(job(ENDLESS)))
         await until_in_a_sandbox(pool, "fast")
         before = time.monotonic()
         await pool.stop()
@@ -84,7 +83,6 @@ async def test_stop_is_quick_and_leaves_nothing_even_mid_job(tmp_path: Path) -> 
         await pool.execute(job("x = 1"))
 
 
-@needs_runsc
 async def test_a_job_whose_sandbox_is_killed_is_answered_by_one_of_its_own(tmp_path: Path) -> None:
     async with started(tmp_path, wall_seconds=30) as pool:
         running = asyncio.create_task(pool.execute(job(f"import os\n{_SLOW}", "x")))
@@ -97,10 +95,9 @@ async def test_a_job_whose_sandbox_is_killed_is_answered_by_one_of_its_own(tmp_p
         await assert_soon_right(pool, lane=LANE_FORK)
 
 
-@needs_runsc
 @pytest.mark.thorough
 async def test_a_job_that_outlives_four_sandboxes_is_told_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    async with started(tmp_path, spares=0, wall_seconds=30) as pool:
+    async with started(tmp_path, wall_seconds=30) as pool:
         running = asyncio.create_task(pool.execute(job(f"import os\n{_SLOW}", "x")))
         await until_in_a_sandbox(pool, "fork")
         kill_all(tmp_path)
@@ -114,10 +111,9 @@ async def test_a_job_that_outlives_four_sandboxes_is_told_so(tmp_path: Path, cap
         await assert_soon_right(pool)
 
 
-@needs_runsc
 @pytest.mark.thorough
 async def test_sandboxes_that_stop_answering_are_replaced(tmp_path: Path) -> None:
-    async with started(tmp_path, spares=0, wall_seconds=0.5) as pool:
+    async with started(tmp_path, wall_seconds=0.5) as pool:
         await assert_ordinary_job_is_right(pool, lane=LANE_FORK)
         for pid in runsc_pids(tmp_path):
             os.kill(pid, signal.SIGSTOP)
@@ -127,10 +123,9 @@ async def test_sandboxes_that_stop_answering_are_replaced(tmp_path: Path) -> Non
         await assert_ordinary_job_is_right(pool)
 
 
-@needs_runsc
 @pytest.mark.thorough
 async def test_sandboxes_that_can_make_no_process_any_more_are_replaced(tmp_path: Path) -> None:
-    async with started(tmp_path, spares=0, wall_seconds=0.5) as pool:
+    async with started(tmp_path, wall_seconds=0.5) as pool:
         await assert_ordinary_job_is_right(pool, lane=LANE_FORK)
         limits = _process_limits(tmp_path)
         if not limits and os.geteuid() != 0:
@@ -146,7 +141,6 @@ async def test_sandboxes_that_can_make_no_process_any_more_are_replaced(tmp_path
         assert not all(limit.exists() for limit in limits)
 
 
-@needs_runsc
 async def test_only_what_jobs_come_for_is_booted(tmp_path: Path) -> None:
     async with started(tmp_path, sandboxes=2, wall_seconds=30) as pool:
         await assert_ordinary_job_is_right(pool)
@@ -158,7 +152,6 @@ async def test_only_what_jobs_come_for_is_booted(tmp_path: Path) -> None:
         await until(lambda: len(processes.sandbox_families(tmp_path)) == 3)
 
 
-@needs_runsc
 async def test_while_no_sandbox_boots_jobs_are_refused_and_afterwards_served(tmp_path: Path, runsc: Runsc) -> None:
     async with started(tmp_path) as pool:
         await assert_ordinary_job_is_right(pool, lane=LANE_FORK)
@@ -175,12 +168,11 @@ async def test_while_no_sandbox_boots_jobs_are_refused_and_afterwards_served(tmp
         assert pool.fault is None
 
 
-@needs_runsc
 async def test_a_sandbox_is_recycled_without_a_job_waiting_for_it(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    async with started(tmp_path, recycle_after=3, spares=0) as pool:
+    async with started(tmp_path, recycle_after=3) as pool:
         await assert_ordinary_job_is_right(pool, lane=LANE_FORK)
         first = runsc_pids(tmp_path)
         for _ in range(3):
@@ -191,7 +183,6 @@ async def test_a_sandbox_is_recycled_without_a_job_waiting_for_it(
         await assert_ordinary_job_is_right(pool, lane=LANE_FORK)
 
 
-@needs_runsc
 async def test_the_sandboxes_of_a_killed_owner_end_and_the_next_start_sweeps_its_folder(tmp_path: Path) -> None:
     owner = subprocess.Popen([sys.executable, "-c", _OWNER, tmp_path], stdout=subprocess.PIPE)
     assert owner.stdout is not None
@@ -206,14 +197,6 @@ async def test_the_sandboxes_of_a_killed_owner_end_and_the_next_start_sweeps_its
         assert not any(folder.exists() for folder in left)
     assert list(tmp_path.iterdir()) == []
     await until(lambda: leftovers(tmp_path) == [])
-
-
-@needs_runsc
-async def test_the_folder_of_a_living_owner_is_left_alone(tmp_path: Path) -> None:
-    async with started(tmp_path) as pool:
-        async with started(tmp_path) as other:
-            await assert_ordinary_job_is_right(other)
-        await assert_ordinary_job_is_right(pool)
 
 
 def _process_limits(runtime_dir: Path) -> list[Path]:

@@ -72,7 +72,7 @@ async def test_without_a_former_run_the_scripted_model_rehearses_and_says_so(
     connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("soliloquy.runs.dry_run._REHEARSED", 3)
-    pool = SandboxPool(SandboxSettings(sandboxes=1, spares=0))
+    pool = SandboxPool(SandboxSettings(sandboxes=1))
     await pool.start()
     try:
         async with connect() as transport:

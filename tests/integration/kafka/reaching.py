@@ -1,16 +1,11 @@
 """Whether settings reach the brokers, and in which line they are refused."""
 
-import time
-
 import pytest
 
-from soliloquy.runtime.events import Event, first_event
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from soliloquy.runtime.transports.kafka.layout import apply, check, plan
 from soliloquy.runtime.transports.opening import open_transport
-from soliloquy.v1.conversation_pb2 import Conversation
-from soliloquy.v1.events_pb2 import ConversationStarted
-from soliloquy.v1.runs_pb2 import Run
+from tests.integration.transport.support import started
 
 TOPIC = "conversation.started"
 
@@ -21,13 +16,8 @@ async def works(settings: KafkaSettings) -> None:
     assert await plan(settings, replication=1) == []
     await check(settings, [TOPIC])
     async with open_transport(settings) as transport:
-        await transport.publish([started_event("first")])
+        await transport.publish([started("first")])
         assert [delivery.event.key async for delivery in transport.read(TOPIC)][-1] == "first"
-
-
-def started_event(key: str) -> Event:
-    conversation = Conversation(id=key, run=Run(id="r1"))
-    return first_event(ConversationStarted(conversation=conversation), source="test", time=time.time())
 
 
 async def refused(settings: KafkaSettings) -> str:

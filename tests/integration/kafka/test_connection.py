@@ -2,9 +2,11 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aiokafka import errors
@@ -22,128 +24,90 @@ pytestmark = pytest.mark.thorough
 MECHANISMS: tuple[Mechanism, ...] = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
 
-@pytest.fixture(scope="module")
-def encrypted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaSettings]:
-    with started(KafkaCluster(tmp_path_factory.mktemp("tls"), security="SSL", heap="256m")) as cluster:
-        yield KafkaSettings(bootstrap=cluster.bootstrap, security="SSL", ca_file=cluster.ca_file)
+Brokers = Mapping[str, KafkaSettings]
+
+
+@contextmanager
+def broker(folder: Path, security: Any, *, client_auth: bool = False) -> Iterator[KafkaSettings]:
+    with started(KafkaCluster(folder, security=security, client_auth=client_auth, heap="256m")) as cluster:
+        settings = KafkaSettings(bootstrap=cluster.bootstrap, security=security)
+        if settings.sasl:
+            settings = replace(settings, username=cluster.username, password=cluster.password)
+        if settings.tls:
+            settings = replace(settings, ca_file=cluster.ca_file)
+        if client_auth:
+            own: dict[str, Any] = {"certificate_file": cluster.client_certificate, "key_file": cluster.client_key}
+            settings = replace(settings, **own)
+        yield settings
 
 
 @pytest.fixture(scope="module")
-def mutual(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaSettings]:
-    with started(
-        KafkaCluster(tmp_path_factory.mktemp("mtls"), security="SSL", client_auth=True, heap="256m")
-    ) as cluster:
-        yield KafkaSettings(
-            bootstrap=cluster.bootstrap,
-            security="SSL",
-            ca_file=cluster.ca_file,
-            certificate_file=cluster.client_certificate,
-            key_file=cluster.client_key,
-        )
+def brokers(kafka: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brokers]:
+    with ExitStack() as stack:
+        yield {
+            "open": KafkaSettings(bootstrap=kafka.split(",")[0]),
+            "encrypted": stack.enter_context(broker(tmp_path_factory.mktemp("tls"), "SSL")),
+            "mutual": stack.enter_context(broker(tmp_path_factory.mktemp("mtls"), "SSL", client_auth=True)),
+            "in the clear": stack.enter_context(broker(tmp_path_factory.mktemp("sasl"), "SASL_PLAINTEXT")),
+            "guarded": stack.enter_context(broker(tmp_path_factory.mktemp("sasl-tls"), "SASL_SSL")),
+        }
 
 
-@pytest.fixture(scope="module")
-def in_the_clear(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaSettings]:
-    with started(KafkaCluster(tmp_path_factory.mktemp("sasl"), security="SASL_PLAINTEXT", heap="256m")) as cluster:
-        yield KafkaSettings(
-            bootstrap=cluster.bootstrap,
-            security="SASL_PLAINTEXT",
-            username=cluster.username,
-            password=cluster.password,
-        )
-
-
-@pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaSettings]:
-    with started(KafkaCluster(tmp_path_factory.mktemp("sasl-tls"), security="SASL_SSL", heap="256m")) as cluster:
-        yield KafkaSettings(
-            bootstrap=cluster.bootstrap,
-            security="SASL_SSL",
-            username=cluster.username,
-            password=cluster.password,
-            ca_file=cluster.ca_file,
-        )
-
-
-@pytest.fixture(scope="module")
-def strangers_ca(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return Authority.founded(tmp_path_factory.mktemp("stranger")).own.certificate
-
-
-async def test_tls(encrypted: KafkaSettings) -> None:
-    await works(encrypted)
-
-
-async def test_tls_with_a_client_certificate(mutual: KafkaSettings) -> None:
-    await works(mutual)
-
-
-async def test_a_password_in_the_clear(in_the_clear: KafkaSettings) -> None:
-    await works(in_the_clear)
+@pytest.mark.parametrize("name", ["encrypted", "mutual", "in the clear"])
+async def test_brokers_of_each_kind_are_reached(brokers: Brokers, name: str) -> None:
+    await works(brokers[name])
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-async def test_a_password_over_tls(guarded: KafkaSettings, mechanism: Mechanism) -> None:
-    await works(replace(guarded, mechanism=mechanism))
-
-
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-async def test_a_wrong_password_is_said_with_the_name_of_the_user(guarded: KafkaSettings, mechanism: Mechanism) -> None:
-    line = await refused(replace(guarded, mechanism=mechanism, password="wrong"))
+async def test_a_password_over_tls_is_taken_and_a_wrong_one_said_with_the_name_of_the_user(
+    brokers: Brokers, mechanism: Mechanism
+) -> None:
+    guarded = replace(brokers["guarded"], mechanism=mechanism)
+    await works(guarded)
+    line = await refused(replace(guarded, password="wrong"))
     assert f"does not take the user {guarded.username!r} with this password" in line
     assert "wrong" not in line
 
 
-async def test_an_authority_that_did_not_sign_is_not_trusted(encrypted: KafkaSettings, strangers_ca: Path) -> None:
-    assert "not trusted" in (line := await refused(replace(encrypted, ca_file=strangers_ca)))
-    assert "SOLILOQUY_KAFKA_CA_FILE" in line
-    assert "SOLILOQUY_KAFKA_CA_FILE" in await refused(replace(encrypted, ca_file=None))
-
-
-async def test_a_client_certificate_that_is_missing_is_asked_for(mutual: KafkaSettings) -> None:
-    assert "SOLILOQUY_KAFKA_CERTIFICATE_FILE" in await refused(replace(mutual, certificate_file=None, key_file=None))
-
-
-async def test_a_plain_client_of_a_tls_broker_is_told_so(encrypted: KafkaSettings, guarded: KafkaSettings) -> None:
-    assert "speaks TLS: set SOLILOQUY_KAFKA_SECURITY=SSL" in await refused(KafkaSettings(bootstrap=encrypted.bootstrap))
-    plain = replace(guarded, security="SASL_PLAINTEXT")
-    assert "speaks TLS: set SOLILOQUY_KAFKA_SECURITY=SASL_SSL" in await refused(plain)
-
-
-async def test_a_tls_client_of_a_plain_broker_is_told_so(kafka: str, in_the_clear: KafkaSettings) -> None:
-    bootstrap = kafka.split(",")[0]
-    assert "does not speak TLS: set SOLILOQUY_KAFKA_SECURITY=PLAINTEXT" in await refused(
-        KafkaSettings(bootstrap=bootstrap, security="SSL")
-    )
-    assert "does not speak TLS: set SOLILOQUY_KAFKA_SECURITY=SASL_PLAINTEXT" in await refused(
-        replace(in_the_clear, security="SASL_SSL")
-    )
-
-
-async def test_a_client_without_a_password_is_told_that_one_is_wanted(
-    in_the_clear: KafkaSettings, guarded: KafkaSettings
+@pytest.mark.parametrize(
+    ("name", "changes", "complaint"),
+    [
+        ("encrypted", {"ca_file": None}, "SOLILOQUY_KAFKA_CA_FILE"),
+        ("mutual", {"certificate_file": None, "key_file": None}, "SOLILOQUY_KAFKA_CERTIFICATE_FILE"),
+        ("encrypted", {"security": "PLAINTEXT"}, "speaks TLS: set SOLILOQUY_KAFKA_SECURITY=SSL"),
+        ("guarded", {"security": "SASL_PLAINTEXT"}, "speaks TLS: set SOLILOQUY_KAFKA_SECURITY=SASL_SSL"),
+        ("open", {"security": "SSL"}, "does not speak TLS: set SOLILOQUY_KAFKA_SECURITY=PLAINTEXT"),
+        ("in the clear", {"security": "SASL_SSL"}, "does not speak TLS: set SOLILOQUY_KAFKA_SECURITY=SASL_PLAINTEXT"),
+        ("in the clear", {"security": "PLAINTEXT"}, "wants a user name and a password"),
+        ("guarded", {"security": "SSL"}, "wants a user name and a password"),
+        (
+            "encrypted",
+            {"security": "SASL_SSL", "username": "alice", "password": "secret"},
+            "asks for no password: set SOLILOQUY_KAFKA_SECURITY=SSL",
+        ),
+        ("open", {"bootstrap": "kafka.invalid:9092"}, "host name that is not known"),
+    ],
+)
+async def test_what_a_client_lacks_or_has_too_much_of_is_said(
+    brokers: Brokers, name: str, changes: dict[str, Any], complaint: str
 ) -> None:
-    assert "wants a user name and a password" in await refused(KafkaSettings(bootstrap=in_the_clear.bootstrap))
-    assert "wants a user name and a password" in await refused(replace(guarded, security="SSL"))
+    assert complaint in await refused(replace(brokers[name], **changes))
 
 
-async def test_a_password_that_nobody_asks_for_is_said(encrypted: KafkaSettings) -> None:
-    line = await refused(replace(encrypted, security="SASL_SSL", username="alice", password="secret"))
-    assert "asks for no password: set SOLILOQUY_KAFKA_SECURITY=SSL" in line
+async def test_an_authority_that_did_not_sign_is_not_trusted(brokers: Brokers, tmp_path: Path) -> None:
+    line = await refused(replace(brokers["encrypted"], ca_file=Authority.founded(tmp_path).own.certificate))
+    assert "not trusted" in line
+    assert "SOLILOQUY_KAFKA_CA_FILE" in line
 
 
-async def test_one_broker_that_answers_is_enough(encrypted: KafkaSettings) -> None:
-    await reach(replace(encrypted, bootstrap=f"127.0.0.1:1,{encrypted.bootstrap}"))
+async def test_one_broker_that_answers_is_enough(brokers: Brokers) -> None:
+    await reach(replace(brokers["encrypted"], bootstrap=f"127.0.0.1:1,{brokers['encrypted'].bootstrap}"))
 
 
 async def test_where_nothing_listens_every_address_is_named() -> None:
     with pytest.raises(KafkaUnavailable) as caught:
         await reach(KafkaSettings(bootstrap="127.0.0.1:1,localhost:2"))
     assert str(caught.value).count("refuses connections") == 2
-
-
-async def test_a_host_name_that_does_not_exist_is_said() -> None:
-    assert "host name that is not known" in await refused(KafkaSettings(bootstrap="kafka.invalid:9092"))
 
 
 @pytest.fixture
@@ -195,7 +159,8 @@ def test_what_kafka_refuses_later_on_is_one_line_too(error: Exception, complaint
     assert complaint in line
 
 
-def test_the_command_says_it_in_one_line_and_never_the_password(guarded: KafkaSettings) -> None:
+def test_the_command_says_it_in_one_line_and_never_the_password(brokers: Brokers) -> None:
+    guarded = brokers["guarded"]
     login = {"SECURITY": "SASL_SSL", "USERNAME": guarded.username}
     trust = {"CA_FILE": str(guarded.ca_file)}
 

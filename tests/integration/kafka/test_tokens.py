@@ -11,9 +11,10 @@ import pytest
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.kafka.layout import apply
 from soliloquy.runtime.transports.opening import open_transport
-from tests.integration.kafka.reaching import TOPIC, refused, started_event, works
+from tests.integration.kafka.reaching import TOPIC, refused, works
+from tests.integration.transport.support import started
+from tests.kafka import fixtures
 from tests.kafka.cluster import KafkaCluster
-from tests.kafka.fixtures import started
 from tests.kafka.tokens import TokenAuthority, TokenServer
 
 pytestmark = pytest.mark.thorough
@@ -29,7 +30,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> TokenAuthority:
 @pytest.fixture(scope="module")
 def bearer(tmp_path_factory: pytest.TempPathFactory, authority: TokenAuthority) -> Iterator[KafkaSettings]:
     folder = tmp_path_factory.mktemp("oauth")
-    with started(KafkaCluster(folder, security="SASL_SSL", tokens=authority)) as cluster:
+    with fixtures.started(KafkaCluster(folder, security="SASL_SSL", tokens=authority)) as cluster:
         yield KafkaSettings(
             bootstrap=cluster.bootstrap, security="SASL_SSL", mechanism="OAUTHBEARER", ca_file=cluster.ca_file
         )
@@ -78,7 +79,7 @@ async def test_work_goes_on_while_tokens_expire(
             sent: list[str] = []
             while time.monotonic() < ends:
                 sent.append(f"{source}-{len(sent)}")
-                await transport.publish([started_event(sent[-1])])
+                await transport.publish([started(sent[-1])])
                 await asyncio.sleep(0.2)
             assert {one.event.key async for one in transport.read(TOPIC)} >= set(sent)
         renewing.cancel()

@@ -15,9 +15,8 @@ from soliloquy.runtime.events import MAX_EVENT_BYTES
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.topics import DLQ, RETRY, shapes
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
-from soliloquy.runtime.transports.kafka.admin import ExistingTopic, admin
 from soliloquy.runtime.transports.kafka.connection import client_options
-from soliloquy.runtime.transports.kafka.layout import apply, check, plan
+from soliloquy.runtime.transports.kafka.layout import ExistingTopic, admin, apply, check, plan
 from tests.e2e.runs import SOLILOQUY, said
 from tests.waiting import until
 

@@ -47,13 +47,6 @@ class TransportContract:
         assert len({delivery.event.id for delivery in replies}) == 50
         assert {delivery.event.source for delivery in replies} == {"student"}
 
-    async def test_events_published_before_the_first_reader_are_read(self, connect: Connect) -> None:
-        async with connect() as transport:
-            await transport.publish([started("early")])
-            async with serving(student(reply), transport):
-                await until(lambda: idle(transport))
-            assert len(await held(transport, "student.replied")) == 1
-
     async def test_what_is_read_or_followed_begins_at_the_offsets_asked_for(self, connect: Connect) -> None:
         async with connect() as transport:
             await transport.publish([started(f"c{number}") for number in range(20)])
@@ -189,23 +182,6 @@ class TransportContract:
 
 class StageContract:
     """The promises of the stage alone, for which one transport suffices. Needs the same fixture."""
-
-    async def test_a_handler_that_waits_long_holds_up_no_other_key(self, connect: Connect) -> None:
-        admitted = asyncio.Event()
-        done: list[str] = []
-
-        async def work(message: Started) -> Outcome:
-            if message.conversation.id == "slow":
-                await admitted.wait()
-            done.append(message.conversation.id)
-            return emit()
-
-        async with connect() as transport, serving(student(work), transport):
-            await transport.publish([started("slow"), *[started(f"c{number}") for number in range(200)]])
-            await until(lambda: len(done) == 200)
-            assert "slow" not in done
-            admitted.set()
-            await until(lambda: "slow" in done)
 
     async def test_no_more_run_at_once_than_allowed(self, connect: Connect) -> None:
         running, most = 0, 0

@@ -25,15 +25,6 @@ def cancelled(run: str) -> Event:
     return first_event(events_pb2.RunCancelled(run=Run(id=run)), source="test", time=1.0)
 
 
-def of_run(run: str, ordinal: int) -> Event:
-    message = Started()
-    message.conversation.id = f"{run}-{ordinal}"
-    message.conversation.ordinal = ordinal
-    message.conversation.run.id = run
-    message.conversation.problem.question = "How long is a piece of string?"
-    return first_event(message, source="test", time=1.0)
-
-
 async def keys(transport: Transport, topic: str, numbers: Iterable[int] | None = None) -> set[str]:
     chosen = None if numbers is None else set(numbers)
     return {delivery.event.key async for delivery in transport.read(topic, chosen)}
@@ -107,12 +98,14 @@ class RunsContract:
 
         ours, theirs = {f"ours-{number}" for number in range(4)}, {f"theirs-{number}" for number in range(4)}
         async with connect() as transport, serving(student(work), transport):
-            await transport.publish([of_run(run, number) for number in range(4) for run in ("ours", "theirs")])
+            await transport.publish(
+                [started(f"{run}-{number}", number, run) for number in range(4) for run in ("ours", "theirs")]
+            )
             await until(lambda: begun == ours | theirs)
             # A caller may cancel a run twice.
             await transport.publish([cancelled("ours"), replace(cancelled("ours"), id="again")])
             await until(lambda: interrupted == ours)
-            await transport.publish([of_run("ours", number) for number in range(4, 8)])
+            await transport.publish([started(f"ours-{number}", number, "ours") for number in range(4, 8)])
             go_on.set()
             await until(lambda: idle(transport))
             assert await keys(transport, "student.replied") == theirs

@@ -19,19 +19,18 @@ from soliloquy.runtime.retry import RetryPolicy
 from soliloquy.runtime.stage import Stage
 from soliloquy.runtime.transports.port import Delivery, Transport
 from soliloquy.v1 import events_pb2
+from soliloquy.v1.conversation_pb2 import Conversation, Problem
+from soliloquy.v1.runs_pb2 import Run
 
 Connect = Callable[[], AbstractAsyncContextManager[Transport]]
 
 QUICK = RetryPolicy(tries_in_place=3, pause=0.001, attempts=3, backoff=0.02, backoff_cap=0.05)
 
 
-def started(key: str, ordinal: int = 0) -> Event:
-    message = events_pb2.ConversationStarted()
-    message.conversation.id = key
-    message.conversation.run.id = "r1"
-    message.conversation.ordinal = ordinal
-    message.conversation.problem.question = "How long is a piece of string?"
-    return first_event(message, source="test", time=time.time())
+def started(key: str, ordinal: int = 0, run: str = "r1") -> Event:
+    problem = Problem(question="How long is a piece of string?")
+    conversation = Conversation(id=key, run=Run(id=run), ordinal=ordinal, problem=problem)
+    return first_event(events_pb2.ConversationStarted(conversation=conversation), source="test", time=time.time())
 
 
 def undecodable(key: str) -> Event:

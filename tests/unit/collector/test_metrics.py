@@ -13,9 +13,12 @@ from tests.unit.recipes.conversations import conversation, sound_conversation, s
 from tests.unit.runtime.deliveries import delivered
 
 
-class Anywhere:
+class Store:
+    def __init__(self) -> None:
+        self.ids: list[str] = []
+
     async def add(self, conversation: Conversation, faults: list[str], origin: Origin) -> None:
-        pass
+        self.ids.append(conversation.id)
 
 
 def samples(counter: Counter, *labels: str) -> dict[str, float]:
@@ -34,7 +37,7 @@ async def counted(finished: Conversation, counter: Counter = VERDICTS, *labels: 
     by = labels or ("outcome",)
     before = samples(counter, *by)
     event = ConversationFinished(conversation=finished)
-    await collect(event, delivered(event), Anywhere())
+    await collect(event, delivered(event), Store())
     after = samples(counter, *by)
     return {value: more for value, count in after.items() if (more := count - before.get(value, 0.0))}
 
@@ -81,14 +84,6 @@ async def test_answers_that_went_back_and_turns_taken_back_are_counted_with_thei
         "composer mended": 2,
         "student mended": 2,
     }
-
-
-class Store:
-    def __init__(self) -> None:
-        self.ids: list[str] = []
-
-    async def add(self, conversation: Conversation, faults: list[str], origin: Origin) -> None:
-        self.ids.append(conversation.id)
 
 
 async def test_a_conversation_with_labels_of_nobody_is_refused_before_it_is_stored() -> None:

@@ -55,11 +55,6 @@ def test_where_there_is_one_hierarchy_a_pools_group_is_beside_our_own() -> None:
     assert placed("pool", _SECOND, "0::/\n").path == "/pool"
 
 
-def test_a_sandbox_has_a_group_inside_its_pools() -> None:
-    one = placed("pool", _SECOND, "0::/\n").sub("7")
-    assert (one.path, one.folders) == ("/pool/7", (Path("/sys/fs/cgroup/pool/7"),))
-
-
 def group(parent: Path, *files: str) -> Cgroup:
     """Returns a control group in a folder whose groups have these files."""
     parent.mkdir()
@@ -133,9 +128,3 @@ def test_mounts_are_read_with_their_names_unescaped() -> None:
         Mount(root="/mnt1", point=Path("/a b\\c"), kind="ext3", options=frozenset({"rw", "errors=continue"})),
         Mount(root="net:[4026532182]", point=Path("/run/null-netns"), kind="nsfs", options=frozenset({"rw"})),
     ]
-
-
-def test_a_folder_without_mounts_is_left_as_it_is(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    bundle.unmount_below(tmp_path)
-    assert (tmp_path / "file").exists()

@@ -26,25 +26,18 @@ async def ended(folder: Path) -> WarmSandbox:
 
 
 @pytest.mark.parametrize("run", [asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])
-def test_one_that_has_ended_cannot_be_greeted(run: Run, tmp_path: Path) -> None:
-    async def greet() -> None:
-        sandbox = await ended(tmp_path / "sandbox")
+def test_one_that_has_ended_cannot_be_greeted_and_a_job_for_it_finds_it_dead(run: Run, tmp_path: Path) -> None:
+    job = Submission.from_job(Job(id="a", code="x = 1", result_variables=["x"]), SandboxSettings())
+
+    async def ask() -> None:
+        greeted, asked = await ended(tmp_path / "greeted"), await ended(tmp_path / "asked")
         with pytest.raises((OSError, asyncio.IncompleteReadError)):
-            await sandbox.greet(b"{}")
-        sandbox.become_vetted()
-        await sandbox.close()
-
-    run(greet())
-
-
-@pytest.mark.parametrize("run", [asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])
-def test_a_job_for_one_that_has_ended_finds_it_dead(run: Run, tmp_path: Path) -> None:
-    async def vet() -> None:
-        sandbox = await ended(tmp_path / "sandbox")
-        job = Submission.from_job(Job(id="a", code="x = 1", result_variables=["x"]), SandboxSettings())
+            await greeted.greet(b"{}")
+        greeted.become_vetted()
         with pytest.raises(SandboxDied):
-            await sandbox.vet(job)
-        assert not sandbox.usable
-        await sandbox.close()
+            await asked.vet(job)
+        assert not asked.usable
+        for sandbox in (greeted, asked):
+            await sandbox.close()
 
-    run(vet())
+    run(ask())

@@ -86,13 +86,6 @@ def test_a_folder_that_is_being_claimed_is_left_alone(tmp_path: Path) -> None:
     assert claimed.is_dir()
 
 
-def test_a_folder_names_its_owner(tmp_path: Path) -> None:
-    claimed = folder.claim(tmp_path)
-    assert (claimed.path / folder.OWNER).read_text().isdigit()
-    claimed.remove()
-    assert list(tmp_path.iterdir()) == []
-
-
 _CLAIM = """
 import os, sys
 from pathlib import Path

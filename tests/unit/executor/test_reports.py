@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from typing import Any
 
 import pytest
@@ -9,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from soliloquy.v1 import sandbox_pb2
-from soliloquy.v1.sandbox_pb2 import Execution
+from soliloquy.v1.sandbox_pb2 import Execution, NamedValue, Value
 from soliloquy_services.executor import reports
 from soliloquy_services.executor.guest.values import Tagger
+from soliloquy_services.executor.guest.verdicts import Verdict
 from soliloquy_services.executor.guest.wire import DIED, ENDED, FLOODED, REFUSED, REPORT, TIMED_OUT
 from soliloquy_services.executor.policy import LIMITS
 
@@ -185,3 +187,51 @@ def _plain(value: sandbox_pb2.Value) -> Any:
             return {_plain(entry.key): _plain(entry.value) for entry in value.entries.entries}
         case kind:
             return getattr(value, str(kind))
+
+
+YES, NO = Value(boolean=True), Value(boolean=False)
+MICRO_SIGN, GREEK_MU = "\N{MICRO SIGN}", "\N{GREEK SMALL LETTER MU}"
+LARGE = 9007199254740993
+
+
+def recomputed(values: dict[str, Value], left: Any, right: Any, rel_tol: float = 0.01, **evidence: float) -> Execution:
+    """Returns an execution whose verdict `right` compares two sides."""
+    named = [NamedValue(name=name, value=value) for name, value in values.items()]
+    done = Execution(status=sandbox_pb2.STATUS_OK, values=named, stdout="out")
+    verdict = Verdict(name="right", left=left, right=right, rel_tol=rel_tol, abs_tol=0.0)
+    return reports.recompute(done, [verdict], dict(evidence))
+
+
+def test_a_verdict_that_holds_is_named_whatever_its_numbers_come_from() -> None:
+    for done in (
+        recomputed({"right": YES, "t": Value(real=3.4268)}, 3.43, "t"),
+        recomputed({"right": YES}, "s", "t", s=1.0, t=1.0),
+        # Integers count as they are, and a name as Python spells it.
+        recomputed({"right": YES, "n": Value(integer=str(LARGE))}, "n", LARGE, 0.0),
+        recomputed({"right": YES, MICRO_SIGN: Value(real=0.3)}, 0.3, GREEK_MU),
+    ):
+        assert (done.status, list(done.recomputed)) == (sandbox_pb2.STATUS_OK, ["right"])
+
+
+@pytest.mark.parametrize(
+    ("claimed", "t", "shown"), [(YES, 15.2, "is True, but .* is False"), (NO, 3.43, "is False, but .* is True")]
+)
+def test_a_verdict_that_contradicts_its_numbers_is_an_error(claimed: Value, t: float, shown: str) -> None:
+    done = recomputed({"right": claimed, "t": Value(real=t)}, 3.43, "t")
+    assert (done.status, list(done.values), done.stdout) == (sandbox_pb2.STATUS_ERROR, [], "out")
+    assert re.search(shown, done.error)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"right": YES},
+        {"right": YES, "t": Value(text="3.43")},
+        {"right": YES, "t": Value(integer="1" + "0" * 400)},
+        {"right": Value(integer="1"), "t": Value(real=3.43)},
+        {"t": Value(real=3.43)},
+    ],
+)
+def test_what_cannot_be_computed_again_is_left_as_it_is(values: dict[str, Value]) -> None:
+    done = recomputed(values, 3.43, "t")
+    assert (done.status, list(done.recomputed)) == (sandbox_pb2.STATUS_OK, [])

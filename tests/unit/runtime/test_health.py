@@ -10,7 +10,6 @@ import pytest
 
 from soliloquy.runtime.health import LAST_WORDS_SECONDS, MAX_CONNECTIONS, serve_probes
 from soliloquy.runtime.http_server import CannotListen
-from soliloquy.runtime.metrics import LANES_IN_USE
 from tests.waiting import until
 
 
@@ -53,20 +52,6 @@ async def test_one_with_faults_is_alive_and_says_why_it_is_not_ready() -> None:
         assert (await service.get("/healthz"))[0] == 200
         service.faults.clear()
         assert (await service.get("/readyz"))[0] == 200
-
-
-async def test_metrics_are_those_of_the_process() -> None:
-    LANES_IN_USE.labels("probed").set(3)
-    async with probed() as service:
-        status, body = await service.get("/metrics")
-    assert status == 200
-    assert 'soliloquy_lanes_in_use{service="probed"} 3.0' in body
-
-
-async def test_what_is_not_served_is_not_found() -> None:
-    async with probed() as service:
-        assert (await service.get("/"))[0] == 404
-        assert (await service.get("/metrics/../etc/passwd"))[0] == 404
 
 
 async def test_clients_that_say_nothing_or_half_a_request_do_not_hold_up_a_stop() -> None:

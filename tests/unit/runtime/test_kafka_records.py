@@ -170,16 +170,6 @@ def test_every_topic_has_a_shape_and_handled_ones_have_retry_and_dead_letters() 
     assert SHAPES.keys() == TOPICS.keys() | beside
 
 
-def test_a_retry_topic_has_as_many_partitions_as_its_origin() -> None:
-    assert {topic: SHAPES[topic + RETRY].partitions for topic in HANDLED} == {
-        topic: SHAPES[topic].partitions for topic in HANDLED
-    }
-
-
-def test_topics_keyed_by_run_have_equally_many_partitions() -> None:
-    assert len({SHAPES[topic.name].partitions for topic in TOPICS.values() if topic.key == "run"}) == 1
-
-
 def test_every_topic_takes_the_largest_event_with_its_headers() -> None:
     assert all(int(shape.configs["max.message.bytes"]) > MAX_EVENT_BYTES + HEADER_BYTES for shape in SHAPES.values())
 
@@ -193,12 +183,6 @@ def test_dead_letters_outlast_the_events_of_their_topic_or_stay_as_long() -> Non
 def test_only_what_is_read_as_a_table_is_compacted() -> None:
     compacted = {name for name, shape in SHAPES.items() if shape.configs["cleanup.policy"] == "compact"}
     assert compacted == {topic.name for topic in TOPICS.values() if topic.keep == "latest"}
-
-
-def test_a_topic_says_in_what_it_differs() -> None:
-    finished, started = SHAPES["conversation.finished"].configs, SHAPES["conversation.started"].configs
-    assert {name for name in finished if finished[name] != started[name]} == {"retention.ms"}
-    assert SHAPES["conversation.finished" + RETRY].configs == finished
 
 
 def test_with_fewer_copies_fewer_must_be_written() -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from soliloquy.runtime.events import Event
-from soliloquy.runtime.retry import MAX_ERROR_CHARACTERS, RetryPolicy, dead, failed, parked
+from soliloquy.runtime.retry import RetryPolicy, dead, failed
 from soliloquy.runtime.transports.port import Watermark
 
 EVENT = Event(id="e1", topic="student.replied", key="c1", payload=b"p", source="student", time=1.0, traceparent="t")
@@ -34,17 +34,9 @@ def test_waits_are_capped_spread_and_the_same_for_the_same_event(turn: int, even
         assert wait(event, turn) == wait(event, turn)
 
 
-def test_an_event_that_only_waits_is_no_failed_one() -> None:
-    assert parked(EVENT) == replace(EVENT, topic="student.replied.retry")
-
-
 def test_an_error_with_half_a_surrogate_pair_fits_into_a_record() -> None:
     letter = dead(EVENT, ValueError("quoted: \ud83d"))
     assert letter.error.encode() == b"ValueError: quoted: \\ud83d"
-
-
-def test_an_endless_error_is_cut() -> None:
-    assert len(dead(EVENT, ValueError("x" * 10_000)).error) == MAX_ERROR_CHARACTERS
 
 
 sparse_offsets = st.sets(st.integers(1, 400), min_size=1, max_size=60).map(sorted)
@@ -79,15 +71,3 @@ def test_a_successor_takes_up_exactly_what_was_left(offsets: list[int], data: st
         second.finish(offset)
     if taken:
         assert second.position == offsets[-1]
-
-
-def test_an_offset_is_open_from_its_taking_to_its_finish() -> None:
-    watermark = Watermark(3, [5])
-    assert not watermark.is_open(4)
-    watermark.take(4)
-    watermark.take(5)
-    assert watermark.is_open(4)
-    assert not watermark.is_open(5)
-    watermark.finish(4)
-    assert not watermark.is_open(4)
-    assert watermark.position == 5

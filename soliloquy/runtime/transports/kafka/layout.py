@@ -1,21 +1,155 @@
-"""Plans and applies the changes from a cluster's topics to the desired ones."""
+"""Reads the topics of a cluster, and plans and applies the changes to the desired ones."""
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+from aiokafka import errors
+from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.topics import TOPICS, Shape, is_retry, origin, shapes
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
-from soliloquy.runtime.transports.kafka.admin import Admin, ExistingTopic, admin
+from soliloquy.runtime.transports.kafka.connection import client_options, connecting
 
+Answer = TypeVar("Answer")
+
+REQUEST_SECONDS = 15.0
+# The client may still pick a dead broker, until the others have noticed.
+DEAD_BROKER_SECONDS = 8.0
+# The source of a config that was set on the topic itself, by Kafka's protocol.
+_OF_THE_TOPIC = 1
 # Until every broker knows the changes and every partition has a leader.
 SETTLE_SECONDS = 30.0
 # A broker may not know yet what another was told a moment ago.
 PATIENCE_SECONDS = 1.0
 PAUSE_SECONDS = 0.1
 _NAMED_AT_MOST = 3
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExistingTopic:
+    """The actual state of a topic in Kafka."""
+
+    partitions: int
+    replication: int
+    # Includes defaults.
+    configs: Mapping[str, str]
+    # Only the configs that are set on the topic.
+    own_configs: Mapping[str, str]
+
+
+class Admin:
+    """Uses our topic names; the cluster's names start with the prefix."""
+
+    def __init__(self, client: AIOKafkaAdminClient, prefix: str) -> None:
+        self._client = client
+        self._prefix = prefix
+
+    async def brokers(self) -> int:
+        return len((await _retry(self._client.describe_cluster))["brokers"])
+
+    async def partitions(self) -> dict[str, int]:
+        return {topic: len(rows) for topic, rows in (await self._rows()).items()}
+
+    async def led(self, topics: Collection[str]) -> bool:
+        """Whether every partition of these topics has a leader."""
+        there = await self._rows()
+        return all(row["leader"] >= 0 for topic in topics for row in there.get(topic, ()))
+
+    async def find(self, topics: Collection[str]) -> dict[str, ExistingTopic]:
+        """Returns the topics that exist."""
+        there = {topic: rows for topic, rows in (await self._rows()).items() if topic in topics}
+        if not there:
+            return {}
+        resources = [self._resource(topic) for topic in there]
+        answers: list[Any] = await _retry(partial(self._client.describe_configs, resources))
+        found = {}
+        for code, message, _, name, entries in answers[0].resources:
+            if code == errors.UnknownTopicOrPartitionError.errno:
+                # A broker may not know a topic yet that was just created.
+                continue
+            _raise_for(code, name, message)
+            rows = there[name.removeprefix(self._prefix)]
+            found[name.removeprefix(self._prefix)] = ExistingTopic(
+                partitions=len(rows),
+                replication=min(len(row["replicas"]) for row in rows),
+                configs={name: value for name, value, *_ in entries},
+                own_configs={name: value for name, value, _, source, *_ in entries if source == _OF_THE_TOPIC},
+            )
+        return found
+
+    async def create(self, wanted: Sequence[Shape]) -> None:
+        """Ignores topics that another client created first."""
+        topics = [
+            NewTopic(self._prefix + shape.topic, shape.partitions, shape.replication, topic_configs=dict(shape.configs))
+            for shape in wanted
+        ]
+        response: Any = await _retry(partial(self._client.create_topics, topics))
+        for topic, code, message, *_ in response.topic_errors:
+            if code != errors.TopicAlreadyExistsError.errno:
+                _raise_for(code, topic, message)
+
+    async def grow(self, wanted: Iterable[Shape]) -> None:
+        """Ignores topics that another client grew first."""
+        for shape in wanted:
+            counts = {self._prefix + shape.topic: NewPartitions(shape.partitions)}
+            try:
+                await _retry(partial(self._client.create_partitions, counts))
+            except errors.InvalidPartitionsError:
+                continue
+
+    async def configure(self, configs: Mapping[str, Mapping[str, str]]) -> None:
+        """Replaces all configs of a topic; omitted ones fall back to their defaults."""
+        resources = [self._resource(topic, values) for topic, values in configs.items()]
+        answers: list[Any] = await _retry(partial(self._client.alter_configs, resources))
+        for code, message, _, topic in answers[0].resources:
+            _raise_for(code, topic, message)
+
+    def _resource(self, topic: str, configs: Mapping[str, str] | None = None) -> ConfigResource:
+        return ConfigResource(ConfigResourceType.TOPIC, self._prefix + topic, configs)
+
+    async def _rows(self) -> dict[str, list[Any]]:
+        """Returns the partitions of each topic."""
+        # Ask for all topics: asking for a missing one by name can create it.
+        return {
+            row["topic"].removeprefix(self._prefix): row["partitions"]
+            for row in await _retry(self._client.describe_topics)
+            if row["topic"].startswith(self._prefix)
+        }
+
+
+@asynccontextmanager
+async def admin(settings: KafkaSettings) -> AsyncIterator[Admin]:
+    async with connecting(settings):
+        client = AIOKafkaAdminClient(**client_options(settings), request_timeout_ms=int(1000 * REQUEST_SECONDS))
+        try:
+            await client.start()
+            yield Admin(client, settings.prefix)
+        finally:
+            await client.close()
+
+
+async def _retry(ask: Callable[[], Awaitable[Answer]]) -> Answer:
+    """Retries while the picked broker does not answer; every attempt picks one anew."""
+    deadline = time.monotonic() + DEAD_BROKER_SECONDS
+    while True:
+        try:
+            return await ask()
+        except (errors.NodeNotReadyError, errors.KafkaConnectionError, errors.NotControllerError):
+            if time.monotonic() > deadline:
+                raise
+        await asyncio.sleep(PAUSE_SECONDS)
+
+
+def _raise_for(code: int, topic: str, message: str) -> None:
+    if code:
+        raise errors.for_code(code)(f"{topic}: {message}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,15 +162,7 @@ class Change:
     def action(self) -> str:
         if self.actual is None:
             return "create"
-        return "grow" if self.grows else "configure"
-
-    @property
-    def grows(self) -> bool:
-        return self.actual is not None and self.actual.partitions < self.desired.partitions
-
-    @property
-    def configures(self) -> bool:
-        return self.actual is not None and not self.desired.configs.items() <= self.actual.configs.items()
+        return "grow" if self.actual.partitions < self.desired.partitions else "configure"
 
     def differences(self) -> dict[str, tuple[str, str]]:
         """Returns actual and desired values by name; actual ones are empty for a missing topic."""
@@ -95,11 +221,11 @@ async def _changes(cluster: Admin, desired: Sequence[Shape], *, grow: bool) -> l
 async def _carry_out(cluster: Admin, changes: Sequence[Change]) -> None:
     if missing := [change.desired for change in changes if change.actual is None]:
         await cluster.create(missing)
-    await cluster.grow([change.desired for change in changes if change.grows])
+    await cluster.grow([change.desired for change in changes if change.action == "grow"])
     configs = {
         change.desired.topic: {**change.actual.own_configs, **change.desired.configs}
         for change in changes
-        if change.actual and change.configures
+        if change.actual and not change.desired.configs.items() <= change.actual.configs.items()
     }
     if configs:
         await cluster.configure(configs)

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from aiokafka import AIOKafkaConsumer, errors
 from aiokafka.admin import AIOKafkaAdminClient
@@ -81,16 +81,16 @@ class Reader:
         return [partition for topic in topics for partition in self._partitions.get(topic, ())]
 
     async def begins(self, partitions: Collection[Partition]) -> dict[Partition, int]:
-        there = {self._names.in_kafka(partition): partition for partition in partitions}
-        async with self._answered():
-            offsets = await self._looking.beginning_offsets(list(there)) if there else {}
-        return {there[partition]: offset for partition, offset in offsets.items()}
+        return await self._offsets(partitions, AIOKafkaConsumer.beginning_offsets)
 
     async def ends(self, partitions: Collection[Partition]) -> dict[Partition, int]:
         """Returns the offset of each partition's next event."""
+        return await self._offsets(partitions, AIOKafkaConsumer.end_offsets)
+
+    async def _offsets(self, partitions: Collection[Partition], of: Any) -> dict[Partition, int]:
         there = {self._names.in_kafka(partition): partition for partition in partitions}
         async with self._answered():
-            offsets = await self._looking.end_offsets(list(there)) if there else {}
+            offsets = await of(self._looking, list(there)) if there else {}
         return {there[partition]: offset for partition, offset in offsets.items()}
 
     async def groups(self) -> list[str]:

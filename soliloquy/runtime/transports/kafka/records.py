@@ -32,19 +32,15 @@ def headers_of(event: Event) -> list[tuple[str, bytes]]:
         ("ce_time", datetime.fromtimestamp(event.time, UTC).isoformat(timespec="microseconds").encode()),
         ("content-type", CONTENT_TYPE.encode()),
     ]
-    if event.traceparent:
-        headers.append(("traceparent", event.traceparent.encode()))
-    if event.began:
-        headers.append(("soliloquy_began", json.dumps(event.began).encode()))
-    if event.attempt:
-        headers.append(("soliloquy_attempt", str(event.attempt).encode()))
-    if event.not_before:
-        headers.append(("soliloquy_not_before", repr(event.not_before).encode()))
-    if event.replayed:
-        headers.append(("soliloquy_replayed", b"true"))
-    if event.error:
-        headers.append(("soliloquy_error", event.error.encode()))
-    return headers
+    optional = {
+        "traceparent": event.traceparent,
+        "soliloquy_began": event.began and json.dumps(event.began),
+        "soliloquy_attempt": event.attempt and str(event.attempt),
+        "soliloquy_not_before": event.not_before and repr(event.not_before),
+        "soliloquy_replayed": event.replayed and "true",
+        "soliloquy_error": event.error,
+    }
+    return headers + [(name, str(value).encode()) for name, value in optional.items() if value]
 
 
 def delivery_of(record: Record, partition: Partition) -> Delivery:

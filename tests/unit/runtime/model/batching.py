@@ -6,9 +6,12 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from soliloquy.runtime.model import batch_sender
 from soliloquy.runtime.model.agreements import agreement_with
 from soliloquy.runtime.model.batch_queue import BatchQueue
-from soliloquy.runtime.model.batch_senders import BatchSenders, open_senders
+from soliloquy.runtime.model.batch_sender import BatchSenders, open_senders
 from soliloquy.runtime.model.batch_table import BatchTable
 from soliloquy.runtime.model.keys import Key
 from soliloquy.runtime.model.openai_client import OpenAIClient
@@ -26,6 +29,14 @@ NAME = "openai"
 LATENCY = 0.05
 # The dialect with each form of batches; the endpoint and its settings speak the same.
 DIALECT_OF = {"files": "", "messages": "anthropic"}
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looks, polls and pauses for moments."""
+    moments = {"LOOK_SECONDS": 0.02, "POLL_SECONDS": (0.02, 0.1), "SHOW_SECONDS": 0.2, "_PAUSES": (0.02, 0.1)}
+    for name, seconds in moments.items():
+        monkeypatch.setattr(batch_sender, name, seconds)
 
 
 def faulty(*, dialect: str = "", **faults: Any) -> FakeServer:

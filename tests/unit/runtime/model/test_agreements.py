@@ -59,13 +59,6 @@ def test_calls_that_are_refused_together_weaken_a_schema_once(tmp_path: Path) ->
     assert later.form == earlier.form
 
 
-def test_a_line_that_its_process_never_finished_is_passed_over(tmp_path: Path) -> None:
-    process(tmp_path / FILE).learn("without", "seed")
-    whole = (tmp_path / FILE).read_bytes()
-    (tmp_path / FILE).write_bytes(whole[:-9] + b"\n[3]\n" + whole)
-    assert process(tmp_path / FILE).without == {"seed"}
-
-
 def test_a_line_is_read_once_it_is_whole_and_nothing_else_breaks_the_reader(tmp_path: Path) -> None:
     process(tmp_path / FILE).learn("without", "seed")
     [line] = (tmp_path / FILE).read_bytes().splitlines(keepends=True)

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 from prometheus_client import REGISTRY
 
-from soliloquy.runtime.model import batch_sender
 from soliloquy.runtime.model.batch_lines import FileBatches, line_of
 from soliloquy.runtime.model.batch_messages import MessageBatches
-from soliloquy.runtime.model.batch_senders import open_senders
+from soliloquy.runtime.model.batch_sender import open_senders
 from soliloquy.runtime.model.batch_table import ENDED, BatchTable, Line, request_id
 from soliloquy.runtime.model.faults import ModelFailed, Overloaded
 from soliloquy.runtime.model.remote import TRIES
@@ -26,6 +25,7 @@ from tests.unit.runtime.model.batching import (
     at_work,
     faulty,
     models_at,
+    quick,  # noqa: F401
     sending,
     waiting,
 )
@@ -40,14 +40,6 @@ in_every_form = pytest.mark.parametrize("form", sorted(DIALECT_OF))
 
 def sizes(fake: FakeServer) -> list[int]:
     return [len(batch.lines) for batch in fake.batches.made]
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch_sender, "LOOK_SECONDS", 0.02)
-    monkeypatch.setattr(batch_sender, "POLL_SECONDS", (0.02, 0.1))
-    monkeypatch.setattr(batch_sender, "SHOW_SECONDS", 0.2)
-    monkeypatch.setattr(batch_sender, "_PAUSES", (0.02, 0.1))
 
 
 @in_every_form
@@ -85,14 +77,6 @@ async def test_whatever_befalls_batches_each_request_is_answered_and_billed_once
     assert ("lost" in counted) == (fault in ("lost", "line_missing"))
 
 
-async def test_a_batch_that_an_endpoint_makes_twice_is_cancelled_once(tmp_path: Path) -> None:
-    fake = faulty(twice=1.0)
-    async with at_work(fake, tmp_path) as client:
-        await ask_all(client, 3)
-    assert [batch.status for batch in fake.batches.made].count("cancelled") == 1
-    assert (len(fake.invoice.lines), accounts(tmp_path)) == (3, {"answered": 3})
-
-
 @in_every_form
 @pytest.mark.parametrize("moment", ["upload", "create", "batch", "lines"])
 async def test_a_sender_that_ends_at_any_moment_is_followed_by_one_that_sends_nothing_twice(
@@ -126,7 +110,7 @@ async def test_a_sender_that_ends_at_any_moment_is_followed_by_one_that_sends_no
 
 
 @in_every_form
-@pytest.mark.parametrize("moment", ["upload", "create", "batch", "find", "delete"])
+@pytest.mark.parametrize("moment", ["upload", "create", "batch", "delete"])
 async def test_a_call_about_a_batch_that_fails_is_made_again(
     tmp_path: Path, form: str, moment: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -192,18 +176,24 @@ async def test_what_a_run_no_longer_needs_is_cancelled_and_what_was_worked_on_is
     assert accounts(tmp_path).get("answered", 0) == len(fake.invoice.lines)
 
 
-def test_nothing_is_asked_once_a_budget_is_used_up(tmp_path: Path) -> None:
-    spending = Spending(tmp_path / "spending.sqlite")
-    table, endpoint = BatchTable(spending), models_at("http://far/v1").endpoints[NAME]
-    table.ask(NAME, endpoint, asked(1), {"model": "large"})
-    spending.limit(Budget(tokens=0))
+FAR = models_at("http://far/v1").endpoints[NAME]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> BatchTable:
+    return BatchTable(Spending(tmp_path / "spending.sqlite"))
+
+
+def test_nothing_is_asked_once_a_budget_is_used_up(tmp_path: Path, table: BatchTable) -> None:
+    table.ask(NAME, FAR, asked(1), {"model": "large"})
+    Spending(tmp_path / "spending.sqlite").limit(Budget(tokens=0))
     with pytest.raises(BudgetUsed):
-        table.ask(NAME, endpoint, asked(2), {"model": "large"})
+        table.ask(NAME, FAR, asked(2), {"model": "large"})
     with pytest.raises(BudgetUsed):
         table.fill(NAME, 10, 1_000)
     assert table.waiting(NAME).requests == 1
     # What is asked already needs no budget.
-    table.ask(NAME, endpoint, asked(1), {"model": "large"})
+    table.ask(NAME, FAR, asked(1), {"model": "large"})
 
 
 @in_every_form
@@ -230,11 +220,9 @@ async def test_a_batch_that_had_not_gone_when_the_budget_was_used_up_goes_with_a
     assert accounts(tmp_path) == {"answered": 4}
 
 
-def test_a_batch_holds_no_more_bytes_than_it_may(tmp_path: Path) -> None:
-    table = BatchTable(Spending(tmp_path / "spending.sqlite"))
-    endpoint = models_at("http://far/v1").endpoints[NAME]
+def test_a_batch_holds_no_more_bytes_than_it_may(table: BatchTable) -> None:
     for seed in range(5):
-        table.ask(NAME, endpoint, asked(seed), {"model": "large", "text": "x" * 1_000})
+        table.ask(NAME, FAR, asked(seed), {"model": "large", "text": "x" * 1_000})
     for _ in range(3):
         table.fill(NAME, 10, 2_500)
     assert [batch.requests for batch in table.open_batches(NAME)] == [2, 2, 1]
@@ -246,33 +234,22 @@ def answer(request: str, **body: Any) -> Line:
     return line
 
 
-def test_an_answer_is_billed_once_a_batch_and_that_of_a_second_batch_apart(tmp_path: Path) -> None:
-    table = BatchTable(Spending(tmp_path / "spending.sqlite"))
-    endpoint = models_at("http://far/v1").endpoints[NAME]
-    request = table.ask(NAME, endpoint, asked(1), {"model": "large"})
-    table.fill(NAME, 1, 1_000)
-    [batch] = table.open_batches(NAME)
-    table.note(batch, remote="first")
-    table.add_twin(NAME, batch, "second")
+def test_an_answer_is_taken_in_and_billed_once(tmp_path: Path, table: BatchTable) -> None:
+    request = table.ask(NAME, FAR, asked(1), {"model": "large"})
+    batch = table.fill(NAME, 1, 1_000)
     said = answer(request, choices=[{"message": {"content": "yes"}, "finish_reason": "stop"}])
     for _ in range(2):
-        for each in table.open_batches(NAME):
-            table.take_in(each, endpoint, [said, said])
-    assert accounts(tmp_path) == {"answered": 1, "answered again": 1}
+        table.take_in(batch, FAR, [said, said])
+    assert accounts(tmp_path) == {"answered": 1}
     assert [number for number, _ in table.replied(0)] == [1]
 
 
-def test_an_answer_that_cannot_be_read_may_have_cost_something_and_is_asked_again(tmp_path: Path) -> None:
-    table = BatchTable(Spending(tmp_path / "spending.sqlite"))
-    endpoint = models_at("http://far/v1").endpoints[NAME]
-    request = table.ask(NAME, endpoint, asked(1), {"model": "large"})
+def test_an_answer_that_cannot_be_read_may_have_its_cost_and_is_asked_again(tmp_path: Path, table: BatchTable) -> None:
+    request = table.ask(NAME, FAR, asked(1), {"model": "large"})
     for tries in range(1, TRIES + 1):
-        table.fill(NAME, 1, 1_000)
-        [batch] = table.open_batches(NAME)
-        table.note(batch, remote=f"batch {tries}")
-        [batch] = table.open_batches(NAME)
+        batch = table.fill(NAME, 1, 1_000)
         for _ in range(2):
-            table.take_in(batch, endpoint, [answer(request, choices="none")])
+            table.take_in(batch, FAR, [answer(request, choices="none")])
         table.end(batch, ENDED)
         assert accounts(tmp_path) == {"lost": tries}
     assert table.reply(request) == (500, b"no answer that can be read")

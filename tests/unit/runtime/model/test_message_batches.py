@@ -30,6 +30,7 @@ from tests.unit.runtime.model.batching import (
     at_work,
     faulty,
     models_at,
+    quick,  # noqa: F401
     sending,
     waiting,
 )
@@ -37,14 +38,6 @@ from tests.waiting import until
 
 DIALECT = "anthropic"
 RULES = Message(role="system", text="You are a student. Say what a student says, in one or two sentences.")
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch_sender, "LOOK_SECONDS", 0.02)
-    monkeypatch.setattr(batch_sender, "POLL_SECONDS", (0.02, 0.1))
-    monkeypatch.setattr(batch_sender, "SHOW_SECONDS", 0.2)
-    monkeypatch.setattr(batch_sender, "_PAUSES", (0.02, 0.1))
 
 
 def test_a_request_has_its_rules_apart_with_a_mark_and_nothing_that_the_api_refuses() -> None:
@@ -147,31 +140,6 @@ async def post_foreign(url: str, *, requests: int) -> None:
         session.post(f"{url}/messages/batches", json=body) as response,
     ):
         assert response.status == 200, await response.text()
-
-
-async def test_what_a_second_batch_was_paid_for_stands_in_the_accounts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fake, create, find = faulty(dialect=DIALECT), MessageBatches.create, MessageBatches.find
-    made: list[str] = []
-
-    async def unheard_once(api: MessageBatches, *arguments: Any) -> object:
-        job = await create(api, *arguments)
-        made.append(job.remote)
-        if len(made) == 1:
-            raise InvalidAnswer("the connection broke")
-        return job
-
-    async def hiding(api: MessageBatches, *arguments: Any) -> object:
-        return await find(api, *arguments) if len(made) > 1 else []
-
-    monkeypatch.setattr(MessageBatches, "create", unheard_once)
-    monkeypatch.setattr(MessageBatches, "find", hiding)
-    async with at_work(fake, tmp_path, dialect=DIALECT) as client:
-        await ask_all(client, 3)
-        await until(lambda: len(accounts(tmp_path)) > 1)
-    assert len(fake.invoice.lines) == 6
-    assert accounts(tmp_path) == {"answered": 3, "answered again": 3}
 
 
 async def test_a_batch_at_work_is_not_made_again_after_the_clock_was_set_back(

@@ -1,7 +1,6 @@
 """What an endpoint refuses is left out of a call, and nothing else, for as long as the process runs."""
 
 import json
-import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -139,19 +138,6 @@ async def test_a_union_at_the_root_is_nested_where_the_root_may_be_none_and_read
     assert far.formats == ["strict", "strict"]
 
 
-async def test_what_one_client_found_out_the_next_one_of_the_process_knows_and_it_is_told_once(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    far = Refusing(lambda body: error(400, "Unknown parameter: 'seed'.", param="seed") if "seed" in body else None)
-    async with line_to(far) as line:
-        for client in (line, line):
-            await client.ask(REQUEST, 5)
-    assert len(far.bodies) == 3
-    [told] = caplog.records
-    assert told.levelno == logging.WARNING
-    assert told.message.endswith("model 'large') refuses seed: left out from here on")
-
-
 @pytest.mark.parametrize(
     "words",
     ["'max_tokens' is too large: 9000. This model's maximum context length is 4096 tokens.", "seed of doubt"],
@@ -242,10 +228,3 @@ async def test_marks_stand_behind_the_rules_and_behind_the_conversation_so_far()
     assert marked(user["content"]) == [(SO_FAR, True), (TASK, False)]
     plain = await body_in("openrouter", "meta-llama/llama-3.3-70b")
     assert plain["messages"][0]["content"] == RULES
-
-
-async def test_a_prompt_without_a_conversation_has_a_mark_behind_its_rules_alone() -> None:
-    asked = GenerateRequest(messages=[Message(role="system", text=RULES), Message(role="user", text="Plan.")])
-    system, user = (await body_in("openrouter", "anthropic/claude-sonnet-4.5", asked))["messages"]
-    assert marked(system["content"]) == [(RULES, True)]
-    assert marked(user["content"]) == [("Plan.", False)]

@@ -51,15 +51,6 @@ async def test_a_request_says_everything_that_the_role_is_to_be_asked_with() -> 
     assert headers["Authorization"] == f"Bearer {SECRET}"
 
 
-async def test_an_adapter_is_asked_for_as_a_model_of_its_own() -> None:
-    far = Far(said(200))
-    request = GenerateRequest(adapter="tutor-1")
-    request.MergeFrom(REQUEST)
-    async with line_to(far) as line:
-        await line.ask(request, 5)
-    assert far.bodies[0]["model"] == "tutor-1"
-
-
 @each_case
 async def test_each_failure_is_what_it_means_for_the_call(
     status: int,
@@ -113,13 +104,6 @@ async def test_the_key_is_in_no_log_however_much_is_logged(caplog: pytest.LogCap
         logging.getLogger("test").debug("%r %r", line, broken.value)
     assert caplog.records
     assert SECRET not in caplog.text
-
-
-async def test_the_settings_may_say_that_an_endpoint_has_no_schemas() -> None:
-    far = Far(said(200))
-    async with line_to(far, schema="none") as line:
-        await line.ask(REQUEST, 5)
-    assert "response_format" not in far.bodies[0]
 
 
 @pytest.mark.parametrize(
@@ -238,13 +222,16 @@ async def test_an_endpoint_that_knows_no_pieces_is_asked_for_the_whole() -> None
     assert heard.answers == [[]]
 
 
-async def test_a_model_is_told_how_long_it_may_think_only_where_the_settings_say_so() -> None:
+async def test_an_adapter_is_a_model_of_its_own_and_is_told_how_long_it_may_think_where_the_settings_say_so() -> None:
     far, eager = Far(said(200)), GenerateRequest.FromString(REQUEST.SerializeToString())
-    eager.sampling.reasoning_effort = "low"
+    eager.adapter, eager.sampling.reasoning_effort = "tutor-1", "low"
     async with line_to(far) as line:
-        await line.ask(REQUEST, 5)
-        await line.ask(eager, 5)
-    assert [body.get("reasoning_effort") for body in far.bodies] == [None, "low"]
+        for request in (REQUEST, eager):
+            await line.ask(request, 5)
+    assert [(body["model"], body.get("reasoning_effort")) for body in far.bodies] == [
+        ("large", None),
+        ("tutor-1", "low"),
+    ]
 
 
 def choices(*texts: str) -> dict[str, Any]:

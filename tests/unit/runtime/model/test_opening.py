@@ -32,15 +32,6 @@ def read(folder: Path, text: str) -> Models:
     return read_models(folder / "models.toml")
 
 
-async def test_each_role_is_asked_as_its_settings_say(tmp_path: Path) -> None:
-    models = read(tmp_path, "[roles.tutor]\ntemperature = 0.9\nmax_tokens = 5\n")
-    async with open_models(models, Echo, None) as models_at_work:
-        tutor = await models_at_work.generate(GenerateRequest(role="tutor"))
-        composer = await models_at_work.generate(GenerateRequest(role="composer"))
-    assert json.loads(tutor.text) == ["", 0.9, 1.0, 5]
-    assert json.loads(composer.text) == ["", 0.4, 1.0, 800]
-
-
 @pytest.mark.parametrize(("model", "told"), [("gpt", False), ("scripted-large", True)])
 async def test_no_model_but_a_stand_in_gets_the_record_of_a_request(tmp_path: Path, model: str, told: bool) -> None:
     heard = []
@@ -159,15 +150,6 @@ async def test_tokens_and_calls_are_counted_by_role() -> None:
             await models_at_work.generate(GenerateRequest(role="codegen"))
     after = [counted(name, **labels) for name, labels in names]
     assert [later - sooner for later, sooner in zip(after, before, strict=True)] == [4, 12, 8]
-
-
-async def test_a_key_that_is_missing_is_said_before_anything_is_asked(tmp_path: Path) -> None:
-    models = read(
-        tmp_path, '[endpoints.h]\nengine = "openai"\nbase_url = "http://127.0.0.1:1/v1"\nkey_file = "absent"\n'
-    )
-    with pytest.raises(Failure, match="h: cannot read a key from absent"):
-        async with open_models(models, Echo, None):
-            pass
 
 
 async def test_batches_are_refused_to_whoever_has_no_run_to_keep_them(tmp_path: Path) -> None:

@@ -2,15 +2,12 @@
 
 from dataclasses import replace
 from datetime import date
-from pathlib import Path
 
 import pytest
 
-from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model.costs import account_cost, cost_of, disjoint, total_cost, use_of
 from soliloquy.runtime.model.prices import list_price
 from soliloquy.runtime.model.settings import Endpoint, Models, Role
-from soliloquy.runtime.model.settings_file import read_models
 from soliloquy.v1.conversation_pb2 import ModelCall
 
 OPENAI = "https://api.openai.com/v1"
@@ -88,10 +85,3 @@ def test_the_account_of_a_role_that_no_settings_have_has_no_price() -> None:
     models = Models(endpoints={"own": OWN}, roles={"tutor": (role,)})
     assert account_cost(models, "tutor at own", {"prompt": 1_000_000}) == 2.0
     assert account_cost(models, "judge", {"prompt": 1_000_000}) is None
-
-
-def test_half_a_price_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "models.toml"
-    file.write_text('[endpoints.a]\nengine = "openai"\nbase_url = "http://a/v1"\nprompt_price = 2.0\n', "utf-8")
-    with pytest.raises(Failure, match="the prices lack completion_price: set prompt_price and completion_price"):
-        read_models(file)

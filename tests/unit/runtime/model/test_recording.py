@@ -4,6 +4,7 @@ import json
 import resource
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from itertools import chain, repeat
 from multiprocessing import get_context
 from pathlib import Path
@@ -105,29 +106,19 @@ async def test_a_finished_answer_stays_valid_with_more_room_and_one_that_was_cut
     assert model.asked == asked
 
 
-async def test_another_model_has_answers_of_its_own(tmp_path: Path) -> None:
+async def test_another_model_address_or_weights_have_answers_of_their_own(tmp_path: Path) -> None:
     recording, model = Recording(tmp_path), Numbering()
-    small = Endpoint(engine="openai", base_url="http://far/v1", model="small")
-    for endpoint, text in ((HOSTED, "1"), (small, "2"), (HOSTED, "1")):
-        assert (await recorded_model(model, recording, endpoint).generate(request())).text == text
-    recording.close()
 
-
-async def test_a_model_at_another_address_has_answers_of_its_own(tmp_path: Path) -> None:
-    recording, model = Recording(tmp_path), Numbering()
-    for url, text in (("http://far/v1", "1"), ("http://near/v1", "2"), ("http://far/v1", "1")):
-        endpoint = Endpoint(engine="openai", base_url=url, model="large")
+    async def answered(endpoint: Endpoint, weights: str) -> str:
         client = client_for("e", endpoint)
-        recorded = RecordedModel(model, "e", endpoint, client.identity, recording)
-        assert (await recorded.generate(request())).text == text
+        identity = f"{await client.identity('')} {weights}"
         await client.close()
-    recording.close()
+        return (await recorded_model(model, recording, endpoint, [identity]).generate(request())).text
 
-
-async def test_other_weights_of_the_same_name_have_answers_of_their_own(tmp_path: Path) -> None:
-    recording, model = Recording(tmp_path), Numbering()
-    for weights, text in (("old", "1"), ("new", "2"), ("old", "1")):
-        assert (await recorded_model(model, recording, weights=[weights]).generate(request())).text == text
+    near = replace(HOSTED, base_url="http://near/v1")
+    others = [(HOSTED, "old"), (replace(HOSTED, model="small"), "old"), (near, "old"), (HOSTED, "new")]
+    for _ in range(2):
+        assert [await answered(endpoint, weights) for endpoint, weights in others] == ["1", "2", "3", "4"]
     recording.close()
 
 

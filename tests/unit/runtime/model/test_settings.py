@@ -13,9 +13,10 @@ from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model.dialects import dialect_of, dialects
 from soliloquy.runtime.model.keys import Key, key_of
-from soliloquy.runtime.model.schemas import SchemaForm, faults, forms_of
+from soliloquy.runtime.model.schemas import SchemaForm, forms_of
 from soliloquy.runtime.model.settings import Endpoint, Models
 from soliloquy.runtime.model.settings_file import in_batches, read_models, shipped_models
+from soliloquy_services.model.fake.dialects import faults
 from tests.cases import each_case
 
 HOSTED = '[endpoints.hosted]\nengine = "openai"\nbase_url = "https://api.example.com/v1"\n'

@@ -1,9 +1,6 @@
 """Every request of a run is counted once, whatever becomes of its process, and none is sent beyond a budget."""
 
 import asyncio
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -75,25 +72,10 @@ def test_an_answer_that_got_lost_stands_apart_with_the_most_that_it_may_have_cos
     assert summed([row])["lost"] == {"requests": 1, "tokens": 300, "dollars": pytest.approx((200 + 1000) / 1e6)}
 
 
-# A process that is killed while it waits for an answer.
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from soliloquy.runtime.model.spending import Spending
-from tests.unit.runtime.model.test_spending import ASKED, HOSTED, ask
-
-spending = Spending(Path(sys.argv[1]))
-ask(spending)
-with spending.request("hosted", HOSTED, ASKED):
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
-def test_what_a_killed_process_had_sent_is_lost_once(tmp_path: Path) -> None:
-    path = tmp_path / "spending.sqlite"
-    killed = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
-    assert killed.returncode == -signal.SIGKILL
-    spending = Spending(path)
+def test_what_an_ended_process_had_sent_is_lost_once(spending: Spending) -> None:
+    ask(spending)
+    waiting = spending.request("hosted", HOSTED, ASKED)
+    waiting.__enter__()
     assert spending.spent.sent == 1
     for _ in range(2):
         spending.give_up()

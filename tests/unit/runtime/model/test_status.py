@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from soliloquy.runtime.model.faults import Held, Overloaded, RetryableFault, TimedOut
-from soliloquy.runtime.model.status import WORKING_SECONDS, CallRecord, EndpointStatus, merged
+from soliloquy.runtime.model.gate import PAUSE_SECONDS, WORKING_SECONDS, Gate
+from soliloquy.runtime.model.status import EndpointStatus, merged
 
 
 class Clock:
@@ -21,62 +22,65 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def record(clock: Clock) -> CallRecord:
-    return CallRecord("far", clock)
+def gate(clock: Clock) -> Gate:
+    return Gate("far", 10, clock)
 
 
-def fail(record: CallRecord, fault: RetryableFault) -> None:
-    with record.attempt():
-        pass
-    record.failed(fault)
+async def answer(gate: Gate) -> None:
+    gate.answered(await gate.enter())
 
 
-def test_it_fails_from_the_first_attempt_after_the_last_success(record: CallRecord, clock: Clock) -> None:
-    record.answered()
-    fail(record, Overloaded("503"))
+async def fail(gate: Gate, fault: RetryableFault) -> None:
+    gate.failed(await gate.enter(), fault)
+
+
+async def test_it_fails_from_the_first_attempt_after_the_last_success(gate: Gate, clock: Clock) -> None:
+    await answer(gate)
+    await fail(gate, Overloaded("503"))
     clock.now += 40
-    fail(record, Overloaded("503 again"))
+    await fail(gate, Overloaded("503 again"))
     clock.now += 20
-    assert (record.status.failing_seconds, record.status.error) == (60.0, "503 again")
-    record.answered()
-    assert (record.status.failing_seconds, record.status.error) == (0.0, "")
+    assert (gate.status.failing_seconds, gate.status.error) == (60.0, "503 again")
+    await answer(gate)
+    assert (gate.status.failing_seconds, gate.status.error) == (0.0, "")
 
 
-def test_a_call_that_nobody_waits_for_any_more_is_no_beginning_of_a_failure(record: CallRecord, clock: Clock) -> None:
-    record.answered()
-    with record.attempt():
-        clock.now += 1
-    record.abandoned()
+async def test_a_call_that_nobody_waits_for_any_more_is_no_beginning_of_a_failure(gate: Gate, clock: Clock) -> None:
+    await answer(gate)
+    permit = await gate.enter()
+    clock.now += 1
+    gate.abandon(permit)
     clock.now += 300
-    fail(record, Overloaded("503"))
-    assert record.status.failing_seconds == 0.0
+    await fail(gate, Overloaded("503"))
+    assert gate.status.failing_seconds == 0.0
     clock.now += 5
-    with record.attempt():
-        pass
-    record.abandoned()
-    assert record.status.failing_seconds == 5.0
+    gate.abandon(await gate.enter())
+    assert gate.status.failing_seconds == 5.0
 
 
-def test_an_endpoint_that_takes_its_time_is_not_failing(record: CallRecord, clock: Clock) -> None:
-    fail(record, Overloaded("loading the model"))
-    with record.call(), record.attempt():
+async def test_an_endpoint_that_takes_its_time_is_not_failing(gate: Gate, clock: Clock) -> None:
+    await fail(gate, Overloaded("loading the model"))
+    with gate.call():
+        await gate.enter()
         clock.now += 300
-        status = record.status
+        status = gate.status
         assert (status.waiting, status.oldest_seconds, status.failing_seconds) == (1, 300.0, 0.0)
 
 
-def test_an_endpoint_that_lets_calls_hang_is_failing(record: CallRecord, clock: Clock) -> None:
-    fail(record, TimedOut("no answer within 120 s"))
-    with record.call(), record.attempt():
-        clock.now += 2 * WORKING_SECONDS
-        assert record.status.failing_seconds == 2 * WORKING_SECONDS
+async def test_an_endpoint_that_lets_calls_hang_is_failing(gate: Gate, clock: Clock) -> None:
+    await fail(gate, TimedOut("no answer within 120 s"))
+    clock.now += 1
+    await gate.enter()
+    clock.now += 2 * WORKING_SECONDS
+    assert gate.status.failing_seconds == 2 * WORKING_SECONDS + 1
 
 
-def test_a_refusal_of_every_call_lasts_until_one_succeeds(record: CallRecord) -> None:
-    fail(record, Held("the key is wrong"))
-    assert record.status.refused
-    record.answered()
-    assert not record.status.refused
+async def test_a_refusal_of_every_call_lasts_until_one_succeeds(gate: Gate, clock: Clock) -> None:
+    await fail(gate, Held("the key is wrong"))
+    assert gate.status.refused
+    clock.now += PAUSE_SECONDS
+    await answer(gate)
+    assert not gate.status.refused
 
 
 def test_an_endpoint_fails_only_where_it_fails_for_every_process() -> None:

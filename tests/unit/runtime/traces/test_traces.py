@@ -15,7 +15,7 @@ from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from soliloquy.v1 import events_pb2
 from tests.integration.transport.support import idle
 from tests.traces.collector import Collector, collecting
-from tests.traces.trees import gaps, handlings, orphans, root, trace_of
+from tests.traces.trees import handlings, root, trace_of
 from tests.unit.runtime.traces.growing import conversation_id, grown, reply, services, traced
 from tests.waiting import until
 
@@ -31,15 +31,6 @@ HOPS = [
 def collector() -> Iterator[Collector]:
     with collecting() as found:
         yield found
-
-
-async def test_a_conversation_is_one_tree_without_a_gap(tmp_path: Path, collector: Collector) -> None:
-    async with traced(tmp_path / "log", collector, services()) as transport:
-        await grown(transport, 20)
-    assert collector.traces.keys() == {trace_of(conversation_id(ordinal)) for ordinal in range(20)}
-    for trace in collector.traces.values():
-        assert [span.name for span in trace] == HOPS
-        assert (root(trace), orphans(trace), gaps(trace)) == (trace[0], [], [])
 
 
 async def test_a_trace_is_there_as_a_whole_or_not_at_all(tmp_path: Path, collector: Collector) -> None:
@@ -98,18 +89,6 @@ async def test_what_is_done_for_several_conversations_is_linked_with_each(tmp_pa
     assert set(batch.links) == {trace_of("c1"), trace_of("c2")}
     assert (batch.parent, batch.attributes) == ("", {"soliloquy.rows": 2})
     assert batch.trace not in batch.links
-
-
-async def test_a_callee_joins_the_trace_of_its_caller(tmp_path: Path, collector: Collector) -> None:
-    caller = f"00-{trace_of('c1')}-00f067aa0ba902b7-01"
-    async with traced(tmp_path / "log", collector, []):
-        with spans.continue_trace("student", "asking", "client", caller):
-            headers = spans.trace_headers()
-        with spans.continue_trace("model", "answering", "server", headers["traceparent"]) as answering:
-            answering.note(model="m")
-    asking, answered = collector.spans
-    assert (asking.trace, asking.parent) == (trace_of("c1"), "00f067aa0ba902b7")
-    assert (answered.trace, answered.parent, answered.service) == (trace_of("c1"), asking.id, "model")
 
 
 @pytest.mark.parametrize(
