@@ -100,14 +100,14 @@ def gemma_by_llama_cpp(folder: Path) -> AbstractContextManager[Served]:
 
 
 def smollm2_by_the_model_service(folder: Path) -> AbstractContextManager[Served]:
-    return by_the_model_service(folder_of_smollm2(folder / SMOLLM2), SMOLLM2, folder / "model-service.log")
+    return by_the_model_service(folder_of_smollm2(folder / SMOLLM2), folder / "model-service.log")
 
 
-def by_the_model_service(weights: Path, model: str, log: Path, *options: str) -> AbstractContextManager[Served]:
+def by_the_model_service(weights: Path, log: Path, *options: str) -> AbstractContextManager[Served]:
     port, grpc = _free_port(), _free_port()
     command = [_SOLILOQUY, "model", "serve", "--engine", "transformers", "--model", weights, *options]
     command += ["--http", f"127.0.0.1:{port}", "--grpc", f"127.0.0.1:{grpc}"]
-    return _served([*map(str, command)], model, port, log)
+    return _served([*map(str, command)], weights.name, port, log)
 
 
 def smollm2_by_vllm(folder: Path) -> AbstractContextManager[Served]:

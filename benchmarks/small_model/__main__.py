@@ -95,7 +95,7 @@ def _play(out: Path, name: str, base: Path, tuned: Path | None, problems: str, c
         return
     is_adapter = tuned is not None and _is_adapter(tuned)
     adapter = ["--adapter", f"tutor={tuned}/adapter"] if is_adapter else []
-    with by_the_model_service(_weights(base, tuned), SMOLLM2, out / f"{name}.log", *adapter) as served:
+    with by_the_model_service(_weights(base, tuned), out / f"{name}.log", *adapter) as served:
         settings = out / f"{name}.toml"
         lines = ['endpoint = "scripted"', "[endpoints.scripted]", 'engine = "scripted"', "[endpoints.real]"]
         lines += ['engine = "openai"', f'base_url = "{served.url}"', f"timeout = {_ANSWER_SECONDS}"]
