@@ -27,6 +27,8 @@ _WARM, _STEPS = 2, 12
 # The side of the matrices whose product shows the chip's own rate.
 _SIDE = 8192
 _TERA = 1e12
+# What bf16 makes of the order of sums.
+_ROUNDED = 0.02
 
 
 def measure(
@@ -41,6 +43,11 @@ def measure(
         loop = Loop(model, prepared, settings, group, folder / "none", log)
         batches = [loop.schedule.sequences_of(step) for step in range(1, 1 + _WARM + steps)]
         packed, alone = (loop.learn(0, rows, 0.0) for rows in (batches[0][:1], [[one] for one in batches[0][0]]))
+        agreement = [one / other for one, other in zip(packed, alone, strict=True)]
+        if max(abs(1 - one) for one in agreement) > _ROUNDED:
+            raise SystemExit(
+                f"samples of one sequence learn otherwise than alone: loss, gradient {packed}, not {alone}"
+            )
         first, *seconds = [_seconds(loop, step, batch, group.device) for step, batch in enumerate(batches, 1)]
         log.close()
     measured, seconds = batches[_WARM:], seconds[_WARM - 1 :]
@@ -57,7 +64,7 @@ def measure(
         "trained": sum(one.numel() for one in model.parameters() if one.requires_grad),
         "median_sample": statistics.median(lengths),
         # Loss and gradient of the samples of a row, which share their beginnings, over those of each alone.
-        "packed_over_alone": [round(one / other, 4) for one, other in zip(packed, alone, strict=True)],
+        "packed_over_alone": [round(one, 4) for one in agreement],
         "learned_share": round(sum(prepared.learned()) / sum(lengths), 4),
         "tokens_per_second": round(tokens / sum(seconds)),
         "first_step_seconds": round(first, 1),
