@@ -16,9 +16,9 @@ from soliloquy.runtime.model.settings import Endpoint, Models
 from soliloquy.runtime.model.settings_file import shipped_models
 from soliloquy.runtime.model.spending import Spending
 from soliloquy.v1.model_pb2 import GenerateRequest, Sampling
-from soliloquy_services.model.fake.batches import BatchFaults
-from soliloquy_services.model.fake.server import FakeServer
-from soliloquy_services.model.fake.settings import FakeSettings
+from tests.endpoint.batches import BatchFaults
+from tests.endpoint.server import FakeEndpoint
+from tests.endpoint.settings import EndpointSettings
 from tests.unit.model.hosted import ENGINE
 from tests.unit.scripted.driver import opening
 
@@ -28,9 +28,9 @@ LATENCY = 0.05
 DIALECT_OF = {"files": "", "messages": "anthropic"}
 
 
-def faulty(*, dialect: str = "", **faults: Any) -> FakeServer:
-    settings = FakeSettings(batch_latency=LATENCY, dialect=dialect, batch_faults=BatchFaults(**faults))
-    return FakeServer(ENGINE, settings)
+def faulty(*, dialect: str = "", **faults: Any) -> FakeEndpoint:
+    settings = EndpointSettings(batch_latency=LATENCY, dialect=dialect, batch_faults=BatchFaults(**faults))
+    return FakeEndpoint(ENGINE, settings)
 
 
 def asked(seed: int) -> GenerateRequest:
@@ -77,7 +77,7 @@ async def waiting(models: Models, folder: Path) -> AsyncIterator[OpenAIClient]:
 
 
 @asynccontextmanager
-async def at_work(fake: FakeServer, folder: Path, **settings: Any) -> AsyncIterator[OpenAIClient]:
+async def at_work(fake: FakeEndpoint, folder: Path, **settings: Any) -> AsyncIterator[OpenAIClient]:
     """A client whose requests are sent in batches."""
     async with fake.serving("127.0.0.1:0") as url:
         models = models_at(url, **settings)

@@ -6,7 +6,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from random import Random
 from typing import Any
 
@@ -17,7 +17,7 @@ from soliloquy.runtime.model.batch_forms import OVER
 from soliloquy.runtime.model.dialects import BatchForm
 from soliloquy.runtime.model.openai_client import PROMPT_HEADER, SEED_HEADER
 from soliloquy.runtime.seeds import draw
-from soliloquy_services.model.fake.dialects import RefusedRequest
+from soliloquy_services.model.fake import RefusedRequest
 
 # Works on a request: returns the status and the body of its answer.
 Work = Callable[[dict[str, Any], Mapping[str, str]], Awaitable[tuple[int, Any]]]
@@ -42,6 +42,9 @@ class BatchFaults:
     line_failed: float = 0.0
     line_missing: float = 0.0
     line_repeated: float = 0.0
+
+
+BATCH_FAULTS = tuple(fault.name for fault in fields(BatchFaults))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -9,8 +9,8 @@ from aiohttp import web
 
 from soliloquy.runtime.model.batch_forms import FileBatch, UploadedFile
 from soliloquy.runtime.model.dialects import BatchForm
-from soliloquy_services.model.fake.batches import Batch, BatchRoutes, FakeBatches, Line, jsonl
-from soliloquy_services.model.fake.dialects import RefusedRequest
+from soliloquy_services.model.fake import RefusedRequest
+from tests.endpoint.batches import Batch, BatchRoutes, FakeBatches, Line, jsonl
 
 
 class FileRoutes(BatchRoutes):
