@@ -15,8 +15,6 @@ from soliloquy.runtime.tls import Tls, handshake_advice
 _PAUSE_SECONDS = 0.05
 _PAUSE_CAP_SECONDS = 2.0
 _TRANSIENT = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED)
-# gRPC reports only this for a stream that ended while the client was writing; the stream's own status is lost.
-_CUT_OFF = "Internal error from Core"
 # The words of gRPC before the reason why it could not connect.
 _CONNECTING = re.compile(r"^failed to connect to all addresses; last error: \w+: \S+: (Failed to connect [a-z ]+: )?")
 # Reconnects at once when the service is back: the pauses between attempts are the client's own.
@@ -87,8 +85,7 @@ class RetryBudget:
         if code is grpc.StatusCode.INVALID_ARGUMENT or (code is grpc.StatusCode.RESOURCE_EXHAUSTED and not seconds):
             raise JobRefused(error.details()) from error
         pause = max(seconds, self._pause * random.uniform(0.5, 1.0))
-        is_transient = code in _TRANSIENT or error.details() == _CUT_OFF
-        if not is_transient or pause >= self.seconds_left:
+        if code not in _TRANSIENT or pause >= self.seconds_left:
             # A try that ran out of time does not say why; the one before it does.
             if code is grpc.StatusCode.DEADLINE_EXCEEDED:
                 error = self._last_error or error
