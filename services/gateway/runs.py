@@ -14,8 +14,7 @@ from soliloquy.v1.conversation_pb2 import Ending
 from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged, RunProgress, RunStanding
 from soliloquy.v1.gateway_pb2 import DatasetState, ListRunsRequest, ListRunsResponse, RunStatus
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
-from soliloquy_services.gateway.paging import page
-from soliloquy_services.gateway.validation import default_name, name_of
+from soliloquy_services.gateway.requests import default_name, name_of, page
 
 # Long enough to smooth conversations that take a minute.
 WINDOW_SECONDS = 60

@@ -42,7 +42,7 @@ async def connect(chosen: "ChosenModel", models: Models, *, keyed: bool, seconds
 
     `models` has the sampling of each role. Only a `keyed` endpoint may be sent the gateway's own key.
     """
-    from soliloquy_services.gateway.validation import Code, Refusal
+    from soliloquy_services.gateway.refusals import Code, Refusal
 
     try:
         table = {"engine": "openai", "base_url": chosen.base_url, "model": chosen.name}
@@ -63,7 +63,7 @@ async def connect(chosen: "ChosenModel", models: Models, *, keyed: bool, seconds
 
 async def _greet(client: OpenAIClient, chosen: "ChosenModel", key: Key) -> None:
     """Has the model say a word, so that a wrong address, name or key is known before a chat begins."""
-    from soliloquy_services.gateway.validation import Code, Refusal
+    from soliloquy_services.gateway.refusals import Code, Refusal
 
     try:
         async with asyncio.timeout(_FIRST_ANSWER_SECONDS):

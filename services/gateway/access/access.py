@@ -1,17 +1,20 @@
 """Authenticates, authorises and audits callers, over HTTP and gRPC alike."""
 
 import asyncio
+import ipaddress
 import logging
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import lru_cache
 
+from soliloquy.runtime.files import table_beside
 from soliloquy.runtime.metrics import counter, histogram
-from soliloquy_services.gateway.access.rate import RATE_LIMITS, RateLimits, TokenBuckets, rate_key
 from soliloquy_services.gateway.access.tokens import ROLE_OF, Token, TokenFile, allowed, is_steering
-from soliloquy_services.gateway.validation import Code, Refusal
+from soliloquy_services.gateway.refusals import Code, Refusal
 
 REQUESTS = counter("soliloquy_gateway_requests_total")
 SECONDS = histogram("soliloquy_gateway_request_seconds")
@@ -20,6 +23,63 @@ CALLER: ContextVar[str] = ContextVar("caller", default="")
 # Targets are cut in the audit log: a caller may name anything.
 _LONGEST = 200
 _REFUSED = (Code.UNAUTHENTICATED, Code.DENIED, Code.TOO_MANY)
+
+# Beyond this number, the caller who has been silent longest is forgotten.
+MOST_CALLERS = 10_000
+# A refused stranger waits before its answer: it would come again as soon as it has one.
+REFUSAL_SECONDS = 5.0
+# One IPv6 caller owns all addresses with the same prefix of this length.
+_OWN_BITS = 64
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RateLimit:
+    burst: float
+    per_second: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RateLimits:
+    calls: RateLimit
+    steering: RateLimit
+    strangers: RateLimit
+    visitors: RateLimit
+
+
+_TABLE = table_beside(__file__, "rate.toml")
+RATE_LIMITS = RateLimits(**{name: RateLimit(**limit) for name, limit in _TABLE.items()})
+
+
+class TokenBuckets:
+    def __init__(self, limit: RateLimit, clock: Callable[[], float] = time.monotonic) -> None:
+        self._limit = limit
+        self._clock = clock
+        # The tokens left to each caller, and when they were counted.
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def take(self, who: str) -> float:
+        """Takes a token; returns the seconds until the next one, or 0 where it got one."""
+        now = self._clock()
+        left, at = self._left.pop(who, (self._limit.burst, now))
+        left = min(self._limit.burst, left + (now - at) * self._limit.per_second)
+        wait = 0.0 if left >= 1.0 else (1.0 - left) / self._limit.per_second
+        self._left[who] = (left if wait else left - 1.0, now)
+        if len(self._left) > MOST_CALLERS:
+            self._left.popitem(last=False)
+        return wait
+
+
+@lru_cache(maxsize=MOST_CALLERS)
+def rate_key(address: str) -> str:
+    """The key under which calls from an address are counted."""
+    try:
+        parsed = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(parsed, ipaddress.IPv4Address):
+        return str(parsed)
+    return str(parsed.ipv4_mapped or ipaddress.ip_network((int(parsed) >> _OWN_BITS << _OWN_BITS, _OWN_BITS)))
+
 
 # A name of its own, by which operators can filter.
 _audit = logging.getLogger("soliloquy_services.gateway.access.audit")

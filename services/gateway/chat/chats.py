@@ -36,7 +36,7 @@ from soliloquy_services.gateway.chat.messages import (
 )
 from soliloquy_services.gateway.chat.progress import ProgressEvent, progress_of
 from soliloquy_services.gateway.chat.tutor import ChatTutor, TutorModel, person_in, recipes_for, refuse_stand_in
-from soliloquy_services.gateway.validation import Code, Refusal
+from soliloquy_services.gateway.refusals import Code, Refusal
 
 # Kept chats of a recipe form one dataset: the run's second part names the recipe and its prompts.
 RUN = "chats"

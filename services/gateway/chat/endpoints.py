@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from soliloquy_services.gateway.access.loopback import names_loopback
-from soliloquy_services.gateway.validation import Code, Refusal
+from soliloquy_services.gateway.refusals import Code, Refusal
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

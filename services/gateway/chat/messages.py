@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from soliloquy_services.gateway.validation import Code, Refusal
+from soliloquy_services.gateway.refusals import Code, Refusal
 
 _ALLOWED = "\n\t"
 # Tags divide prompts: a tag in a person's text must not end a part of one.

@@ -9,11 +9,11 @@ from typing import Any
 from soliloquy.recipes.packages import DEFAULT, folder, known_recipes
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.model.settings import Models
-from soliloquy_services.gateway.http.files import FormatChoice, formats
+from soliloquy_services.gateway.http.downloads import FormatChoice, formats
 from soliloquy_services.gateway.http.routes import HttpRoute, RequestContext
 from soliloquy_services.gateway.planning import Offered
+from soliloquy_services.gateway.requests import RUN_LIMITS
 from soliloquy_services.gateway.service import Gateway
-from soliloquy_services.gateway.validation import RUN_LIMITS
 
 # A form's initial values, beside the usual values of `limits.toml`.
 _DEFAULTS: Mapping[str, str | int] = {"recipe": DEFAULT, "conversations": 100, "seed": 0}

@@ -18,7 +18,7 @@ from soliloquy_services.gateway.chat.chats import Chats, ChatSettings
 from soliloquy_services.gateway.chat.endpoints import EndpointRules
 from soliloquy_services.gateway.chat.messages import ChatState, StartChat
 from soliloquy_services.gateway.chat.progress import REPLY_AGAIN, ProgressEvent
-from soliloquy_services.gateway.validation import Refusal
+from soliloquy_services.gateway.refusals import Refusal
 from soliloquy_services.planner.handler import Enrichments, enrich
 
 PROBLEMS = ChatProblems()

@@ -8,7 +8,7 @@ from soliloquy.runs.model import scripted_model
 from soliloquy.runtime.model.keys import DEFAULT_KEY_VARIABLE
 from soliloquy_services.gateway.chat.endpoints import EndpointRules
 from soliloquy_services.gateway.chat.messages import ChatState, StartChat
-from soliloquy_services.gateway.validation import Code, Refusal
+from soliloquy_services.gateway.refusals import Code, Refusal
 from soliloquy_services.model.fake import FakeServer, FakeSettings
 from tests.integration.chat.support import BEGINNING, MODEL, Room, reply_in, room
 from tests.integration.executor.support import needs_runsc

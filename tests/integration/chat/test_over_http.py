@@ -17,7 +17,7 @@ from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from soliloquy_services.gateway.access.access import Access
 from soliloquy_services.gateway.app import serving
 from soliloquy_services.gateway.chat.chats import ChatSettings
-from soliloquy_services.gateway.http.dispatcher import application
+from soliloquy_services.gateway.http.application import application
 from soliloquy_services.gateway.settings import GatewaySettings
 from tests.cases import each_case
 from tests.integration.chat.support import BANK, BEGINNING, MODEL, PROBLEMS, answers

@@ -9,8 +9,7 @@ from typing import Any
 
 import aiohttp
 
-from soliloquy_services.gateway.access.access import Access
-from soliloquy_services.gateway.access.rate import RateLimit, RateLimits
+from soliloquy_services.gateway.access.access import Access, RateLimit, RateLimits
 from soliloquy_services.gateway.access.tokens import TokenFile
 from soliloquy_services.gateway.app import access, answering
 from soliloquy_services.gateway.http.routes import HttpRoute

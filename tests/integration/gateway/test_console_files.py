@@ -7,7 +7,7 @@ from urllib.parse import urljoin
 
 import pytest
 
-from soliloquy_services.gateway.http.dispatcher import CONSOLE, MOUNTED
+from soliloquy_services.gateway.http.application import CONSOLE, MOUNTED
 from tests.integration.gateway.site import Site, site
 
 _ASSETS = re.compile(rb'(?:(?:href|src)="(/assets/[^"]+)"|^import .*from "([^"]+)")', re.MULTILINE)

@@ -13,9 +13,9 @@ from soliloquy.runtime.model.settings_file import shipped_models
 from soliloquy.v1.gateway_pb2 import ForecastBasis, ListRunsRequest
 from soliloquy_services.executor.policy import SandboxSettings
 from soliloquy_services.executor.pool import SandboxPool
+from soliloquy_services.gateway.refusals import Code, Refusal
 from soliloquy_services.gateway.service import Gateway
 from soliloquy_services.gateway.settings import GatewaySettings
-from soliloquy_services.gateway.validation import Code, Refusal
 from tests.integration.gateway.contract import last_of
 from tests.integration.gateway.served import ARITHMETIC, command
 from tests.integration.gateway.site import START, Site, site

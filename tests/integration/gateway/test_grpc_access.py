@@ -21,8 +21,7 @@ from soliloquy.v1.gateway_pb2 import (
 )
 from soliloquy.v1.gateway_pb2_grpc import RunServiceStub
 from soliloquy.v1.runs_pb2 import RunRequest
-from soliloquy_services.gateway.access.access import REQUESTS
-from soliloquy_services.gateway.access.rate import RateLimit
+from soliloquy_services.gateway.access.access import REQUESTS, RateLimit
 from soliloquy_services.gateway.access.tokens import CHECK_SECONDS, ROLE_OF
 from soliloquy_services.gateway.grpc_server import SERVICE
 from tests.integration.gateway.site import OPERATOR, READER, Site, guarded, site

@@ -10,9 +10,9 @@ from typing import Any
 import aiohttp
 import pytest
 
-from soliloquy_services.gateway.access.rate import RateLimit
+from soliloquy_services.gateway.access.access import RateLimit
 from soliloquy_services.gateway.access.tokens import ROLE_OF
-from soliloquy_services.gateway.http.dispatcher import HEADERS
+from soliloquy_services.gateway.http.application import HEADERS
 from tests.integration.gateway.site import OPERATOR, READER, START, Site, connected, guarded, head, site
 from tests.unit.gateway.tokens import entry, written
 from tests.waiting import until
@@ -96,7 +96,7 @@ async def test_whoever_asks_too_often_is_told_when_to_come_back(tmp_path: Path) 
 async def test_a_stranger_who_asks_too_often_waits_and_nobody_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("soliloquy_services.gateway.http.dispatcher.REFUSAL_SECONDS", 1.0)
+    monkeypatch.setattr("soliloquy_services.gateway.http.application.REFUSAL_SECONDS", 1.0)
     async with site(tmp_path, admitting=guarded(tmp_path, visitors=RateLimit(burst=1, per_second=0.1))) as at:
         assert (await at.ask("GET", "/")).status == 200
         began = time.monotonic()
@@ -111,7 +111,7 @@ async def test_the_wait_of_a_refused_stranger_ends_when_it_leaves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The test would reach its limit before.
-    monkeypatch.setattr("soliloquy_services.gateway.http.dispatcher.REFUSAL_SECONDS", 3600.0)
+    monkeypatch.setattr("soliloquy_services.gateway.http.application.REFUSAL_SECONDS", 3600.0)
 
     def answering() -> int:
         return sum("run_asgi" in str(task.get_coro()) for task in asyncio.all_tasks())

@@ -14,9 +14,9 @@ from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.gateway_pb2 import ResumeRunRequest, RunForecast, StartRunRequest
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
 from soliloquy_services.gateway.planning import FormerRun, Offered
+from soliloquy_services.gateway.refusals import Code, Refusal
 from soliloquy_services.gateway.service import Gateway
 from soliloquy_services.gateway.settings import GatewaySettings
-from soliloquy_services.gateway.validation import Code, Refusal
 from tests.integration.gateway.support import Collecting, growing, status_of
 from tests.integration.transport.support import Connect
 from tests.waiting import until
