@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from enum import Enum
@@ -15,11 +15,11 @@ from aiohttp.typedefs import Handler
 
 from soliloquy.runtime.completions import LAST_EVENT, ChatResponse, model_entry, sse
 from soliloquy.runtime.http_server import listening
-from soliloquy.runtime.model import Model, ModelRefused
+from soliloquy.runtime.model import Model, ModelRefused, StreamListener
 from soliloquy.runtime.model.openai_client import PROMPT_HEADER, SEED_HEADER
 from soliloquy.runtime.model.openai_format import record_in
-from soliloquy.runtime.model.samples import together
-from soliloquy.runtime.seeds import draw
+from soliloquy.runtime.model.samples import seeds_of, split, together
+from soliloquy.runtime.seeds import digest, draw
 from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest, Message, Record
 from soliloquy_services.model.engines.scripted import word_completion
 
@@ -81,6 +81,29 @@ class RefusedRequest(Exception):
     message: str
     param: str = ""
     code: str = ""
+
+
+class RecordingEngine:
+    """Answers the requests of a recording, and no others."""
+
+    def __init__(self, recorded: Iterable[tuple[GenerateRequest, Completion]]) -> None:
+        self._answers = {
+            _digest(request, seed): sample
+            for request, answer in recorded
+            for seed, sample in zip(seeds_of(request), split(answer), strict=False)
+        }
+
+    async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
+        if (answer := self._answers.get(_digest(request, request.seed))) is None:
+            raise ModelRefused(
+                f"the recording has no answer to this request of {request.prompt}: replay it with the recipe, "
+                "problems, seed, options and version that it was recorded with"
+            )
+        return answer
+
+
+def _digest(request: GenerateRequest, seed: int) -> str:
+    return digest(seed, *(part for message in request.messages for part in (message.role, message.text)))
 
 
 class FakeServer:

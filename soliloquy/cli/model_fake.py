@@ -12,6 +12,7 @@ from soliloquy.cli.service_options import LATENCY, with_options
 from soliloquy.cli.signals import stop_signals
 from soliloquy.cli.terminal import echo
 from soliloquy.runs.model import ModelSettings, scripted_model
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model.keys import read_key
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def fake(
         metavar="FAULT=SHARE",
     ),
     replayed: Path | None = setting(
-        "Answer as --record has it in this folder; of a dataset, as the most similar prompt was.",
+        "Answer as --record has it in this folder.",
         "--replay",
         type=EXISTING_FOLDER,
     ),
@@ -68,23 +69,18 @@ def fake(
 
     The scripted model answers requests of `soliloquy generate --model openai`, so that it can write a whole dataset.
     With --replay, it answers as another model did: every request as `generate --record` has it, whatever the model is
-    called; or like the conversations of a dataset, which `soliloquy import` may have read. There the scripted model
-    answers what is sent back.
+    called.
     Other programs get a sentence.
     """
-    from soliloquy.dataset.reading import Dataset
     from soliloquy.runtime.model.recording import FILE, recorded_answers
-    from soliloquy_services.model.engines.replayed import RecordingEngine, ReplayedEngine
-    from soliloquy_services.model.fake import FakeServer, FakeSettings
+    from soliloquy_services.model.fake import FakeServer, FakeSettings, RecordingEngine
 
     key = read_key(key_file).secret if key_file else ""
     settings = FakeSettings(**faults, latency=latency, seed=seed, key=key)
-    scripted = scripted_model(ModelSettings())
-    if replayed and (replayed / FILE).exists():
-        server = FakeServer(RecordingEngine(recorded_answers(replayed)), settings, needs_record=False)
-    else:
-        server = FakeServer(ReplayedEngine(Dataset(replayed), scripted) if replayed else scripted, settings)
-    uvloop.run(until_stopped(server, address))
+    if replayed and not (replayed / FILE).exists():
+        raise Failure(f"{replayed} holds no {FILE}: name a folder that soliloquy generate --record has written")
+    model = RecordingEngine(recorded_answers(replayed)) if replayed else scripted_model(ModelSettings())
+    uvloop.run(until_stopped(FakeServer(model, settings, needs_record=replayed is None), address))
 
 
 async def until_stopped(server: "FakeServer", address: str) -> None:
