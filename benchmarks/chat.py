@@ -7,7 +7,6 @@ import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +126,7 @@ async def _served(model: StreamingModel) -> AsyncIterator[str]:
     pool, plans = SandboxPool(chosen), Plans(models=shipped_models(), noise="none", files=None)
     server = SandboxServer(pool, chosen)
     # All chats come from one address.
-    admitting = Access(None, limits=replace(RATE_LIMITS, steering=RATE_LIMITS.calls))
+    admitting = Access(None, limits={**RATE_LIMITS, "steering": RATE_LIMITS["calls"]})
     try:
         await pool.start()
         sandbox = await server.start("127.0.0.1:0")

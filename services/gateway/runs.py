@@ -18,6 +18,8 @@ from soliloquy_services.gateway.requests import default_name, name_of, page
 
 # Long enough to smooth conversations that take a minute.
 WINDOW_SECONDS = 60
+# What a run counts of each conversation's summary.
+_COUNTS = ("turns", "python_turns", "failed_executions", "flags", "verdicts", "unverified")
 
 
 class Pace:
@@ -160,12 +162,8 @@ class RunTable:
         if is_given_up(collected):
             progress.given_up += 1
             known.unfit += conversation.ending == Ending.ENDING_UNFIT
-        progress.turns += summary.turns
-        progress.python_turns += summary.python_turns
-        progress.failed_executions += summary.failed_executions
-        progress.flags += summary.flags
-        progress.verdicts += summary.verdicts
-        progress.unverified += summary.unverified
+        for count in _COUNTS:
+            setattr(progress, count, getattr(progress, count) + getattr(summary, count))
         for rule in broken_rules(collected.reasons):
             progress.reasons[rule] += 1
         is_first = summary.HasField("enrichment") and known.enrichments.is_first(summary.enrichment.problem)

@@ -19,7 +19,7 @@ from soliloquy.runtime.retry import CannotServe
 from soliloquy.v1.model_pb2 import GenerateRequest, Message, Sampling
 
 if TYPE_CHECKING:
-    from soliloquy_services.gateway.chat.endpoints import ChosenModel
+    from soliloquy_services.gateway.chat.messages import ChosenModel
 
 # The endpoint's name in metrics and messages.
 _NAME = "chat"

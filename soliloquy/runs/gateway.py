@@ -135,7 +135,7 @@ async def served(
     """
     from soliloquy_services.gateway.app import access, answering
     from soliloquy_services.gateway.chat.chats import ChatSettings
-    from soliloquy_services.gateway.chat.endpoints import EndpointRules
+    from soliloquy_services.gateway.chat.messages import EndpointRules
     from soliloquy_services.gateway.service import Gateway
 
     settings = assignment.settings

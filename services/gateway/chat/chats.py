@@ -22,7 +22,6 @@ from soliloquy.v1.events_pb2 import ConversationFinished
 from soliloquy.v1.runs_pb2 import Run
 from soliloquy_services.gateway.access.access import CALLER
 from soliloquy_services.gateway.chat import progress
-from soliloquy_services.gateway.chat.endpoints import ChosenModel, EndpointRules
 from soliloquy_services.gateway.chat.messages import (
     ChatFinished,
     ChatMessage,
@@ -31,6 +30,8 @@ from soliloquy_services.gateway.chat.messages import (
     ChatRecipe,
     ChatState,
     ChatTutorInfo,
+    ChosenModel,
+    EndpointRules,
     StartChat,
     clean_text,
 )

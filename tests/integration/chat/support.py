@@ -15,8 +15,7 @@ from soliloquy.v1.conversation_pb2 import Conversation, Problem, Step
 from soliloquy.v1.events_pb2 import EnrichmentNeeded
 from soliloquy.v1.runs_pb2 import Run
 from soliloquy_services.gateway.chat.chats import Chats, ChatSettings
-from soliloquy_services.gateway.chat.endpoints import EndpointRules
-from soliloquy_services.gateway.chat.messages import ChatState, StartChat
+from soliloquy_services.gateway.chat.messages import ChatState, EndpointRules, StartChat
 from soliloquy_services.gateway.chat.progress import REPLY_AGAIN, ProgressEvent
 from soliloquy_services.gateway.refusals import Refusal
 from soliloquy_services.planner.handler import Enrichments, enrich

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +20,6 @@ JSON = {"content-type": "application/json"}
 STRANGE = {"authorization": "Bearer guess"}
 # Every call that takes a role, with names that lead nowhere.
 NOWHERE = {"{run}": "no-run", "{conversation}": "none", "{id}": "none", "{name}": "none", "{format}": "none"}
-
-
-@pytest.fixture
-async def open_site(tmp_path: Path) -> AsyncIterator[Site]:
-    async with site(tmp_path) as opened:
-        yield opened
-
-
-@pytest.fixture
-async def guarded_site(tmp_path: Path) -> AsyncIterator[Site]:
-    async with site(tmp_path, admitting=guarded(tmp_path)) as opened:
-        yield opened
 
 
 async def calls(at: Site) -> list[tuple[str, str, str]]:

@@ -16,12 +16,6 @@ from tests.integration.gateway.site import Site, connected, head, site
 from tests.waiting import until
 
 
-@pytest.fixture
-async def open_site(tmp_path: Path) -> AsyncIterator[Site]:
-    async with site(tmp_path) as opened:
-        yield opened
-
-
 async def test_ten_megabytes_are_refused_before_they_are_sent(open_site: Site) -> None:
     reader, writer = await connected(open_site)
     writer.write(head("POST", "/v1/runs", "content-type: application/json", "content-length: 10000000"))

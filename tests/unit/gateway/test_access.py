@@ -15,11 +15,12 @@ from soliloquy_services.gateway.access.access import (
     Access,
     Credentials,
     RateLimit,
-    RateLimits,
     TokenBuckets,
+    check_closed,
+    names_loopback,
     rate_key,
+    same_origin,
 )
-from soliloquy_services.gateway.access.loopback import check_closed, names_loopback, same_origin
 from soliloquy_services.gateway.access.tokens import CHECK_SECONDS, ROLE_OF, TokenFile
 from soliloquy_services.gateway.refusals import Code, Refusal
 from tests.unit.gateway.tokens import OPERATOR, READER, entry, written
@@ -39,7 +40,7 @@ class Clock:
 
 def access(folder: Path, *entries: str, **limits: RateLimit) -> Access:
     chosen = {"calls": ROOMY, "steering": ROOMY, "strangers": ROOMY, "visitors": ROOMY} | limits
-    return Access(TokenFile(written(folder, *entries)), limits=RateLimits(**chosen), clock=Clock())
+    return Access(TokenFile(written(folder, *entries)), limits=chosen, clock=Clock())
 
 
 def presented(token: str = "", certificate: str = "", address: str = "192.0.2.7") -> Credentials:
