@@ -65,7 +65,7 @@ def forecast(*, recipes: Sequence[str], conversations: int, latency: str, seed: 
 
 @contextmanager
 def _endpoint(latency: str) -> Iterator[str]:
-    command = [sys.executable, "-m", "tests.endpoint", "--prefix-cache", "1024", "--latency", latency]
+    command = [sys.executable, "-m", "benchmarks.endpoint", "--prefix-cache", "1024", "--latency", latency]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr
         try:

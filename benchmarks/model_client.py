@@ -91,7 +91,7 @@ def measure(*, calls: int, storm_seconds: float, rounds: int, tell: Tell) -> dic
 @contextmanager
 def _fake(*options: str) -> Iterator[tuple[str, float]]:
     """Runs a fake model in a process of its own; yields its URL and when its clock began."""
-    command = [sys.executable, "-m", "tests.endpoint", "--latency", LATENCY, *options]
+    command = [sys.executable, "-m", "benchmarks.endpoint", "--latency", LATENCY, *options]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as fake:
         try:
             assert fake.stderr

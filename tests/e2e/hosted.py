@@ -21,8 +21,8 @@ from soliloquy.runtime.model import Model
 from tests.e2e.runs import SOLILOQUY
 from tests.unit.runtime.model.service import generating
 
-# The endpoint of the tests, and the one that users have.
-ENDPOINT = (sys.executable, "-m", "tests.endpoint")
+# The endpoint of tests and benchmarks, and the one that users have.
+ENDPOINT = (sys.executable, "-m", "benchmarks.endpoint")
 MODEL_FAKE = (SOLILOQUY, "model", "fake")
 _SETTINGS = """
 [endpoints.hosted]

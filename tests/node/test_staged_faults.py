@@ -60,7 +60,7 @@ class Stage:
 
     def start_model(self, *options: str) -> None:
         self.stop_model()
-        command = [sys.executable, "-m", "tests.endpoint", "--http", _MODEL, *options]
+        command = [sys.executable, "-m", "benchmarks.endpoint", "--http", _MODEL, *options]
         self.model.append(processes.start(command, self.folder / "model.log"))
 
     def stop_model(self) -> None:

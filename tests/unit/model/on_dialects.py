@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from benchmarks.endpoint.server import FakeEndpoint
+from benchmarks.endpoint.settings import EndpointSettings
 from soliloquy.runtime.answers import is_refusal
 from soliloquy.runtime.model.agreements import agreement_with
 from soliloquy.runtime.model.opening import ModelByRole
@@ -13,8 +15,6 @@ from soliloquy.v1.events_pb2 import ConversationStarted
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, Execution, Job
 from soliloquy_services.model.engines.noise import noise_of
 from soliloquy_services.model.engines.scripted import ScriptedEngine
-from tests.endpoint.server import FakeEndpoint
-from tests.endpoint.settings import EndpointSettings
 from tests.unit.model.hosted import asking
 from tests.unit.scripted.growing import Desk, begun, finished
 

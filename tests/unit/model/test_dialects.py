@@ -5,6 +5,8 @@ import pkgutil
 
 import pytest
 
+from benchmarks.endpoint.server import FakeEndpoint
+from benchmarks.endpoint.settings import EndpointSettings
 from soliloquy import recipes
 from soliloquy.runtime.answers import Answer
 from soliloquy.runtime.model.dialects import dialect_of, dialects
@@ -17,8 +19,6 @@ from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.v1.events_pb2 import ConversationStarted
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from soliloquy_services.model.engines.scripted import ScriptedEngine
-from tests.endpoint.server import FakeEndpoint
-from tests.endpoint.settings import EndpointSettings
 from tests.unit.model.hosted import ENGINE, asking
 from tests.unit.model.on_dialects import SEED, Sandbox, figures
 from tests.unit.scripted.growing import begun, finished

@@ -6,6 +6,9 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from benchmarks.endpoint.batches import BatchFaults
+from benchmarks.endpoint.server import FakeEndpoint
+from benchmarks.endpoint.settings import EndpointSettings
 from soliloquy.runtime.model.agreements import agreement_with
 from soliloquy.runtime.model.batch_queue import BatchQueue
 from soliloquy.runtime.model.batch_senders import BatchSenders, open_senders
@@ -16,9 +19,6 @@ from soliloquy.runtime.model.settings import Endpoint, Models
 from soliloquy.runtime.model.settings_file import shipped_models
 from soliloquy.runtime.model.spending import Spending
 from soliloquy.v1.model_pb2 import GenerateRequest, Sampling
-from tests.endpoint.batches import BatchFaults
-from tests.endpoint.server import FakeEndpoint
-from tests.endpoint.settings import EndpointSettings
 from tests.unit.model.hosted import ENGINE
 from tests.unit.scripted.driver import opening
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from prometheus_client import REGISTRY
 
+from benchmarks.endpoint.server import FakeEndpoint
 from soliloquy.runtime.model import batch_sender
 from soliloquy.runtime.model.batch_lines import FileBatches, line_of
 from soliloquy.runtime.model.batch_messages import MessageBatches
@@ -15,7 +16,6 @@ from soliloquy.runtime.model.batch_table import ENDED, BatchTable, Line, request
 from soliloquy.runtime.model.faults import ModelFailed, Overloaded
 from soliloquy.runtime.model.remote import TRIES
 from soliloquy.runtime.model.spending import Budget, BudgetUsed, Spending
-from tests.endpoint.server import FakeEndpoint
 from tests.unit.model.hosted import ENGINE
 from tests.unit.runtime.model.batching import (
     DIALECT_OF,

@@ -9,6 +9,9 @@ from typing import Any
 import aiohttp
 import pytest
 
+from benchmarks.endpoint import message_batches
+from benchmarks.endpoint.server import FakeEndpoint
+from benchmarks.endpoint.settings import EndpointSettings
 from soliloquy.runtime.model import batch_sender, batch_table
 from soliloquy.runtime.model.batch_lines import line_of
 from soliloquy.runtime.model.batch_messages import MessageBatches, as_file_line, as_message_request
@@ -18,9 +21,6 @@ from soliloquy.runtime.model.faults import InvalidAnswer, Throttled
 from soliloquy.runtime.model.spending import Spending
 from soliloquy.v1.model_pb2 import Finish, GenerateRequest, Message
 from tests.cases import each_case
-from tests.endpoint import message_batches
-from tests.endpoint.server import FakeEndpoint
-from tests.endpoint.settings import EndpointSettings
 from tests.unit.model.hosted import ENGINE
 from tests.unit.runtime.model.batching import (
     LATENCY,

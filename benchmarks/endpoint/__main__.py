@@ -1,4 +1,4 @@
-"""`python -m tests.endpoint`: `soliloquy model fake` with dialects, batches, caches of prefixes, manners and storms."""
+"""`python -m benchmarks.endpoint`: `soliloquy model fake` with dialects, batches, caches, manners and storms."""
 
 import asyncio
 from pathlib import Path
@@ -6,13 +6,13 @@ from typing import Any
 
 import click
 
+from benchmarks.endpoint.batches import BATCH_FAULTS, BatchFaults
+from benchmarks.endpoint.server import FakeEndpoint
+from benchmarks.endpoint.settings import EndpointSettings
 from soliloquy.cli.model_fake import FAULTS, shares, until_stopped
 from soliloquy.cli.parameters import DURATION
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.model.dialects import dialects
-from tests.endpoint.batches import BATCH_FAULTS, BatchFaults
-from tests.endpoint.server import FakeEndpoint
-from tests.endpoint.settings import EndpointSettings
 
 
 @click.command()

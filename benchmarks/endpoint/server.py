@@ -1,4 +1,4 @@
-"""An endpoint for tests: a stand-in with the dialect, the batches, the caches and the manners of a real one."""
+"""An endpoint for tests and benchmarks, with the dialect, batches, caches and manners of a real one."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -6,17 +6,17 @@ from typing import Any
 
 from aiohttp import web
 
+from benchmarks.endpoint import dialects as spoken
+from benchmarks.endpoint.batches import FakeBatches
+from benchmarks.endpoint.file_batches import FileRoutes
+from benchmarks.endpoint.invoice import Invoice, PrefixCache
+from benchmarks.endpoint.message_batches import MessageRoutes, as_chat_request, as_message
+from benchmarks.endpoint.settings import EndpointSettings, Manners
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.model.dialects import BATCH_FORMS, UNKNOWN, dialects
 from soliloquy.runtime.seeds import draw
 from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest
 from soliloquy_services.model.fake import FILTERED, FakeServer, RefusedRequest
-from tests.endpoint import dialects as spoken
-from tests.endpoint.batches import FakeBatches
-from tests.endpoint.file_batches import FileRoutes
-from tests.endpoint.invoice import Invoice, PrefixCache
-from tests.endpoint.message_batches import MessageRoutes, as_chat_request, as_message
-from tests.endpoint.settings import EndpointSettings, Manners
 
 
 class FakeEndpoint(FakeServer):

@@ -1,4 +1,4 @@
-"""How an endpoint of the tests fails, and the manners of real models that it takes on."""
+"""How the endpoint fails, and the manners of real models that it takes on."""
 
 import re
 import time
@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
+from benchmarks.endpoint.batches import BatchFaults
 from soliloquy.runtime.model.dialects import Dialect
 from soliloquy.standin.faults import Rates
 from soliloquy.v1.model_pb2 import Completion, Finish
 from soliloquy_services.model.fake import FakeSettings, Fate
-from tests.endpoint.batches import BatchFaults
 
 
 @dataclass(frozen=True, kw_only=True)

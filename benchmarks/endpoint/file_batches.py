@@ -7,10 +7,10 @@ from typing import Any
 
 from aiohttp import web
 
+from benchmarks.endpoint.batches import Batch, BatchRoutes, FakeBatches, Line, jsonl
 from soliloquy.runtime.model.batch_forms import FileBatch, UploadedFile
 from soliloquy.runtime.model.dialects import BatchForm
 from soliloquy_services.model.fake import RefusedRequest
-from tests.endpoint.batches import Batch, BatchRoutes, FakeBatches, Line, jsonl
 
 
 class FileRoutes(BatchRoutes):
