@@ -34,6 +34,7 @@ from soliloquy_services.executor.server import SandboxServer
 from soliloquy_services.gateway.access.access import RATE_LIMITS, Access
 from soliloquy_services.gateway.app import serving
 from soliloquy_services.gateway.chat.chats import ChatSettings
+from soliloquy_services.gateway.chat.messages import EndpointRules
 from soliloquy_services.gateway.chat.tutor import person_in
 from soliloquy_services.gateway.http.application import application
 from soliloquy_services.gateway.service import Gateway
@@ -142,6 +143,7 @@ async def _served(model: StreamingModel) -> AsyncIterator[str]:
                     ),
                     transport,
                     settings,
+                    EndpointRules(),
                 )
                 app = application(gateway, GatewaySettings(), admitting, stopping, offered)
                 async with gateway.at_work(), serving("127.0.0.1:0", app, stopping) as address:

@@ -141,7 +141,7 @@ def tutor(
 
 
 def routes(
-    tutors: "ChatTutors", transport: Transport, settings: "ChatSettings", rules: "EndpointRules | None" = None
+    tutors: "ChatTutors", transport: Transport, settings: "ChatSettings", rules: "EndpointRules"
 ) -> "tuple[HttpRoute, ...]":
     """Returns the routes of the chat. Conversations that people agree to share are published over the transport."""
     from soliloquy_services.gateway.chat.chats import Chats

@@ -127,15 +127,14 @@ class Chats:
         publish: Publish,
         settings: ChatSettings,
         *,
-        rules: EndpointRules | None = None,
-        open_tutor: TutorOpener | None = None,
+        rules: EndpointRules,
+        open_tutor: TutorOpener,
     ) -> None:
-        """Without `open_tutor`, nobody can choose another model."""
         self._tutor = tutor
         self._problems = problems
         self._publish = publish
         self._settings = settings
-        self._rules = rules or EndpointRules()
+        self._rules = rules
         self._open_tutor = open_tutor
         self._closing: set[asyncio.Future[None]] = set()
         self._open: ExpiringCache[_Chat] = ExpiringCache(settings.idle_seconds, lambda chat: self._close(chat.tutor))
@@ -233,8 +232,6 @@ class Chats:
             return self._tutor
         chosen = ChosenModel(base_url=request.endpoint.strip(), name=request.model.strip(), key=request.key.strip())
         self._rules.check(chosen)
-        if self._open_tutor is None:
-            raise Refusal(Code.INVALID, "endpoint: this gateway tutors with its own model only")
         return await self._open_tutor(chosen, listed=self._rules.lists(chosen.base_url))
 
     def _close(self, tutor: ChatTutor) -> None:

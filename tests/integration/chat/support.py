@@ -57,7 +57,7 @@ async def room(
     latency: float = 0.0,
     noise: str = "none",
     sandbox_seconds: float = 10.0,
-    rules: EndpointRules | None = None,
+    rules: EndpointRules = EndpointRules(),  # noqa: B008 - it is frozen
     stand_in: bool = True,
 ) -> AsyncIterator[Room]:
     """Without a `stand_in`, the scripted model passes for one that can read a person in every recipe."""

@@ -17,6 +17,7 @@ from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from soliloquy_services.gateway.access.access import Access
 from soliloquy_services.gateway.app import serving
 from soliloquy_services.gateway.chat.chats import ChatSettings
+from soliloquy_services.gateway.chat.messages import EndpointRules
 from soliloquy_services.gateway.http.application import application
 from soliloquy_services.gateway.settings import GatewaySettings
 from tests.cases import each_case
@@ -45,7 +46,7 @@ async def console(
                 GatewaySettings(),
                 Access(None),
                 stopping,
-                routes(_passing(talking, stand_in), transport, settings or ChatSettings()),
+                routes(_passing(talking, stand_in), transport, settings or ChatSettings(), EndpointRules()),
             ),
             stopping,
         ) as address,

@@ -148,10 +148,11 @@ async def test_requests_without_an_id_are_all_different() -> None:
     assert engine.asked == 3
 
 
-async def test_only_the_latest_answers_are_kept() -> None:
+async def test_only_the_latest_answers_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("soliloquy_services.model.handler.CACHED_ANSWERS", 2)
     engine = Held()
     engine.let_go.set()
-    handler = ModelHandler(engine, cached_answers=2)
+    handler = ModelHandler(engine)
     for name in ("a", "b", "c", "b", "c"):
         await handler.generate(request(request_id=name))
     assert engine.asked == 3
