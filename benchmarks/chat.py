@@ -7,7 +7,6 @@ import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +31,12 @@ from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from soliloquy_services.executor.pool import SandboxPool
 from soliloquy_services.executor.server import SandboxServer
-from soliloquy_services.gateway.access.access import Access
-from soliloquy_services.gateway.access.rate import RATE_LIMITS
+from soliloquy_services.gateway.access.access import RATE_LIMITS, Access
 from soliloquy_services.gateway.app import serving
 from soliloquy_services.gateway.chat.chats import ChatSettings
+from soliloquy_services.gateway.chat.messages import EndpointRules
 from soliloquy_services.gateway.chat.tutor import person_in
-from soliloquy_services.gateway.http.dispatcher import application
+from soliloquy_services.gateway.http.application import application
 from soliloquy_services.gateway.service import Gateway
 from soliloquy_services.gateway.settings import GatewaySettings
 
@@ -128,7 +127,7 @@ async def _served(model: StreamingModel) -> AsyncIterator[str]:
     pool, plans = SandboxPool(chosen), Plans(models=shipped_models(), noise="none", files=None)
     server = SandboxServer(pool, chosen)
     # All chats come from one address.
-    admitting = Access(None, limits=replace(RATE_LIMITS, steering=RATE_LIMITS.calls))
+    admitting = Access(None, limits={**RATE_LIMITS, "steering": RATE_LIMITS["calls"]})
     try:
         await pool.start()
         sandbox = await server.start("127.0.0.1:0")
@@ -144,6 +143,7 @@ async def _served(model: StreamingModel) -> AsyncIterator[str]:
                     ),
                     transport,
                     settings,
+                    EndpointRules(),
                 )
                 app = application(gateway, GatewaySettings(), admitting, stopping, offered)
                 async with gateway.at_work(), serving("127.0.0.1:0", app, stopping) as address:

@@ -14,7 +14,6 @@ from rich.console import Console
 
 from benchmarks.command import AS_JSON, generated, status_line, table
 
-_SOLILOQUY = Path(sys.executable).with_name("soliloquy")
 _BANKS = {"soliloquy": "physics", "mathdial": "arithmetic", "scaffold": "arithmetic"}
 # Dollars for a million tokens, as hosted models cost.
 _MODELS = """
@@ -37,7 +36,7 @@ completion_price = 10.0
 def forecast(*, recipes: Sequence[str], conversations: int, latency: str, seed: int, as_json: bool) -> None:
     """Compare what `generate --dry-run` foretells from ten conversations with what the run takes.
 
-    The endpoint is `soliloquy model fake`, with a cache of prefixes from 1,024 tokens on. A machine that cannot keep up
+    The endpoint is the one of the tests, with a cache of prefixes from 1,024 tokens on. A machine that cannot keep up
     with it makes the run longer than is foretold.
     """
     figures: dict[str, dict[str, dict[str, float]]] = {}
@@ -66,15 +65,13 @@ def forecast(*, recipes: Sequence[str], conversations: int, latency: str, seed: 
 
 @contextmanager
 def _endpoint(latency: str) -> Iterator[str]:
-    command = [str(_SOLILOQUY), "model", "fake", "--http", "127.0.0.1:0"]
-    with subprocess.Popen(
-        [*command, "--prefix-cache", "1024", "--latency", latency], stderr=subprocess.PIPE, text=True
-    ) as process:
+    command = [sys.executable, "-m", "benchmarks.endpoint", "--prefix-cache", "1024", "--latency", latency]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr
         try:
             said = process.stderr.readline().strip()
             if not said.startswith("ready"):
-                raise click.ClickException(f"soliloquy model fake does not start: {said or 'it says nothing'}")
+                raise click.ClickException(f"the endpoint does not start: {said or 'it says nothing'}")
             yield said.split()[-1]
         finally:
             process.terminate()

@@ -40,7 +40,6 @@ PROMPT_CHARACTERS = 6_000
 WINDOW_SECONDS = 2.0
 # The share of the usual rate at which it has recovered.
 RECOVERED = 0.9
-_SOLILOQUY = (sys.executable, "-c", "from soliloquy.cli.main import main; main()")
 _SCHEMA = json.dumps(
     {
         "type": "object",
@@ -92,7 +91,7 @@ def measure(*, calls: int, storm_seconds: float, rounds: int, tell: Tell) -> dic
 @contextmanager
 def _fake(*options: str) -> Iterator[tuple[str, float]]:
     """Runs a fake model in a process of its own; yields its URL and when its clock began."""
-    command = [*_SOLILOQUY, "model", "fake", "--http", "127.0.0.1:0", "--latency", LATENCY, *options]
+    command = [sys.executable, "-m", "benchmarks.endpoint", "--latency", LATENCY, *options]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as fake:
         try:
             assert fake.stderr

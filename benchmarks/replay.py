@@ -10,6 +10,7 @@ import click
 from google.protobuf.message import Message
 
 from benchmarks.command import AS_JSON
+from benchmarks.replayed import ReplayedEngine
 from benchmarks.sandbox_load import running_pool
 from benchmarks.soliloquies import conversations
 from soliloquy.cli.tables import facts
@@ -20,7 +21,6 @@ from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.events_pb2 import ConversationFinished, ConversationStarted
 from soliloquy_services.curriculum.handler import attempt_at
 from soliloquy_services.executor.handler import JobExecutor
-from soliloquy_services.model.engines.replayed import ReplayedEngine
 from soliloquy_services.model.engines.scripted import ScriptedEngine
 
 _TOGETHER = 16

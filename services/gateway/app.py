@@ -10,12 +10,11 @@ from starlette.types import ASGIApp
 
 from soliloquy.runtime.http_server import http_server
 from soliloquy.runtime.tls import ServerTls
-from soliloquy_services.gateway.access.access import Access
-from soliloquy_services.gateway.access.loopback import check_closed
+from soliloquy_services.gateway.access.access import Access, check_closed
 from soliloquy_services.gateway.access.tokens import TokenFile
 from soliloquy_services.gateway.grpc_server import server
+from soliloquy_services.gateway.http.application import application
 from soliloquy_services.gateway.http.connection import Protocol
-from soliloquy_services.gateway.http.dispatcher import application
 from soliloquy_services.gateway.http.routes import HttpRoute
 from soliloquy_services.gateway.service import Gateway
 from soliloquy_services.gateway.settings import GatewaySettings

@@ -16,8 +16,8 @@ from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import ConversationFinished
 from soliloquy_services.gateway.index import Entry
+from soliloquy_services.gateway.refusals import Code, Refusal
 from soliloquy_services.gateway.runs import KnownRun
-from soliloquy_services.gateway.validation import Code, Refusal
 
 # The pause between two looks at the dataset of one run, which doubles while conversations are missing.
 FIRST_PAUSE_SECONDS = 1.0

@@ -27,7 +27,7 @@ from soliloquy.v1.gateway_pb2 import (
     ListDeadLettersRequest,
     ListDeadLettersResponse,
 )
-from soliloquy_services.gateway.paging import LARGEST_SIZE, page
+from soliloquy_services.gateway.requests import LARGEST_SIZE, page
 
 # The most letters that one call replays.
 MOST_REPLAYED = 500

@@ -17,10 +17,9 @@ from grpc_health.v1 import health
 
 from soliloquy.runtime.grpc_server import GrpcServer
 from soliloquy.v1 import gateway_pb2
-from soliloquy_services.gateway.access.access import Access, Credentials, bearer, target_of
-from soliloquy_services.gateway.access.rate import REFUSAL_SECONDS
+from soliloquy_services.gateway.access.access import REFUSAL_SECONDS, Access, Credentials, bearer, target_of
+from soliloquy_services.gateway.refusals import Code, Refusal, answered
 from soliloquy_services.gateway.service import Gateway
-from soliloquy_services.gateway.validation import Code, Refusal
 from soliloquy_services.gateway.watching import Skipped
 
 SERVICE = gateway_pb2.DESCRIPTOR.services_by_name["RunService"]
@@ -120,7 +119,8 @@ class _AccessInterceptor(grpc.aio.ServerInterceptor):
                 with self._access.admit(_credentials(context), action) as call:
                     request = parse(content)
                     call.target = target_of(request)
-                    return await inner(request, context)
+                    async with answered():
+                        return await inner(request, context)
             except Exception as error:
                 return await self._abort(context, error)
 

@@ -16,7 +16,7 @@ from soliloquy.v1.gateway_pb2 import (
     ListConversationsResponse,
     Verdict,
 )
-from soliloquy_services.gateway.paging import bad_page_token, checked_size
+from soliloquy_services.gateway.requests import bad_page_token, checked_size
 from soliloquy_services.gateway.runs import broken_rules, is_given_up
 
 _SCHEMA = Path(__file__).with_name("finished.sql").read_text("utf-8")

@@ -1,26 +1,18 @@
-"""Gets the identity, the problems and the forecast of a run."""
+"""What plans a run: its identity, its problems and its forecast, which a former run tells where one is alike."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
 from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.conversation_pb2 import Conversation, Problem
-from soliloquy.v1.gateway_pb2 import FinishedConversation, RunForecast, StartRunRequest
+from soliloquy.v1.gateway_pb2 import FinishedConversation, RunForecast
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
 from soliloquy_services.gateway.datasets import read_conversation
 from soliloquy_services.gateway.index import Index
-from soliloquy_services.gateway.runs import KnownRun, RunTable
-from soliloquy_services.gateway.settings import GatewaySettings
-from soliloquy_services.gateway.validation import Code, Refusal, validated
-
-
-class BadRequest(Exception):
-    """The request cannot be run; the message names the field, the value and what to do."""
-
-
-class NothingToTell(Exception):
-    """Nothing tells what a run would take; the message says why and what to do."""
+from soliloquy_services.gateway.refusals import Refusal
+from soliloquy_services.gateway.runs import KnownRun
 
 
 class Problems(Protocol):
@@ -47,16 +39,14 @@ class FormerRun:
 
 
 class Planning(Protocol):
-    """Calls may take long, because they read problem files."""
+    """Calls may take long, because they read problem files. They raise a Refusal for a request that cannot be run."""
 
-    def run(self, request: RunRequest, execution: str) -> Run:
-        """Raises BadRequest."""
+    def run(self, request: RunRequest, execution: str) -> Run: ...
 
-    def problems(self, request: RunRequest) -> Problems:
-        """Raises BadRequest."""
+    def problems(self, request: RunRequest) -> Problems: ...
 
     async def forecast(self, request: RunRequest, former: FormerRun | None) -> RunForecast:
-        """Says what a run would take, from a former one or a rehearsal; raises BadRequest or NothingToTell."""
+        """Says what a run would take, from a former one or a rehearsal."""
 
     def offered(self) -> Sequence[Offered]: ...
 
@@ -68,63 +58,36 @@ MOST_PROBLEMS = 200
 _WHOLE = (RunState.RUN_STATE_FINISHED, RunState.RUN_STATE_SHORT)
 
 
-class Foretelling:
-    def __init__(
-        self, runs: RunTable, index: Index, planning: Planning, transport: Transport, settings: GatewaySettings
-    ) -> None:
-        self._runs = runs
-        self._index = index
-        self._planning = planning
-        self._transport = transport
-        self._datasets = settings.datasets
-        self._model = str(settings.models.identity()["model"])
+def most_alike(runs: Iterable[KnownRun], request: RunRequest, model: str) -> KnownRun | None:
+    """Returns the latest run of conversations like the requested ones, of the same problems if there is one."""
 
-    async def forecast(self, asked: StartRunRequest) -> RunForecast:
-        request = validated(asked)
-        known = self._most_alike(request)
-        try:
-            forecast = await self._planning.forecast(request, await self._former(known) if known else None)
-        except BadRequest as error:
-            raise Refusal(Code.INVALID, str(error)) from error
-        except NothingToTell as error:
-            raise Refusal(Code.NOT_NOW, str(error)) from error
-        forecast.request.CopyFrom(request)
-        forecast.request.ClearField("prompts")
-        return forecast
-
-    def _most_alike(self, request: RunRequest) -> KnownRun | None:
-        """Returns the latest run of conversations like the requested ones, of the same problems if there is one."""
-
-        def is_alike(known: KnownRun) -> bool:
-            changed = known.changed
-            return (
-                changed.state in _WHOLE
-                and known.progress.accepted >= LEAST_ACCEPTED
-                and changed.model == self._model
-                and (changed.request.recipe, changed.request.enrich) == (request.recipe, request.enrich)
-                and changed.run.prompts == request.prompts
-            )
-
-        alike = [known for known in self._runs.by_id.values() if is_alike(known)]
-        return max(
-            alike,
-            key=lambda known: (known.changed.request.problems == request.problems, known.changed.changed_at),
-            default=None,
+    def is_alike(known: KnownRun) -> bool:
+        changed = known.changed
+        return (
+            changed.state in _WHOLE
+            and known.progress.accepted >= LEAST_ACCEPTED
+            and changed.model == model
+            and (changed.request.recipe, changed.request.enrich) == (request.recipe, request.enrich)
+            and changed.run.prompts == request.prompts
         )
 
-    async def _former(self, known: KnownRun) -> FormerRun | None:
-        found = self._index.beginning(known.id, MOST_PROBLEMS)
-        accepted = [one for one in found if one.accepted]
-        # Collectors of earlier versions did not count calls.
-        if not accepted or not all(one.summary.calls or one.summary.enrichment.calls for one in accepted):
-            return None
-        first = await self._readable(accepted[0])
-        return FormerRun(id=known.id, in_flight=known.changed.run.in_flight, conversations=found, first=first)
+    return max(
+        filter(is_alike, runs),
+        key=lambda known: (known.changed.request.problems == request.problems, known.changed.changed_at),
+        default=None,
+    )
 
-    async def _readable(self, shown: FinishedConversation) -> Conversation | None:
-        entry = self._index.find(shown.run, shown.id)
-        assert entry, "it is in the index"
-        try:
-            return await read_conversation(entry, self._transport, self._datasets)
-        except Refusal:
-            return None
+
+async def former_run(known: KnownRun, index: Index, transport: Transport, datasets: str | None) -> FormerRun | None:
+    """Returns None for a run whose conversations tell nothing."""
+    found = index.beginning(known.id, MOST_PROBLEMS)
+    accepted = [one for one in found if one.accepted]
+    # Collectors of earlier versions did not count calls.
+    if not accepted or not all(one.summary.calls or one.summary.enrichment.calls for one in accepted):
+        return None
+    entry = index.find(known.id, accepted[0].id)
+    assert entry, "it is in the index"
+    first = None
+    with suppress(Refusal):
+        first = await read_conversation(entry, transport, datasets)
+    return FormerRun(id=known.id, in_flight=known.changed.run.in_flight, conversations=found, first=first)

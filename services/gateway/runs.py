@@ -14,11 +14,12 @@ from soliloquy.v1.conversation_pb2 import Ending
 from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged, RunProgress, RunStanding
 from soliloquy.v1.gateway_pb2 import DatasetState, ListRunsRequest, ListRunsResponse, RunStatus
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
-from soliloquy_services.gateway.paging import page
-from soliloquy_services.gateway.validation import default_name, name_of
+from soliloquy_services.gateway.requests import default_name, name_of, page
 
 # Long enough to smooth conversations that take a minute.
 WINDOW_SECONDS = 60
+# What a run counts of each conversation's summary.
+_COUNTS = ("turns", "python_turns", "failed_executions", "flags", "verdicts", "unverified")
 
 
 class Pace:
@@ -161,12 +162,8 @@ class RunTable:
         if is_given_up(collected):
             progress.given_up += 1
             known.unfit += conversation.ending == Ending.ENDING_UNFIT
-        progress.turns += summary.turns
-        progress.python_turns += summary.python_turns
-        progress.failed_executions += summary.failed_executions
-        progress.flags += summary.flags
-        progress.verdicts += summary.verdicts
-        progress.unverified += summary.unverified
+        for count in _COUNTS:
+            setattr(progress, count, getattr(progress, count) + getattr(summary, count))
         for rule in broken_rules(collected.reasons):
             progress.reasons[rule] += 1
         is_first = summary.HasField("enrichment") and known.enrichments.is_first(summary.enrichment.problem)

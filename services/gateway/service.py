@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
-from contextlib import aclosing, asynccontextmanager, closing
+from contextlib import ExitStack, aclosing, asynccontextmanager
 from functools import partial
 
 from google.protobuf.message import Message
@@ -16,17 +16,17 @@ from soliloquy.runtime.transports.port import Transport, Unanswered
 from soliloquy.v1 import gateway_pb2 as api
 from soliloquy.v1.events_pb2 import ConversationCollected, RunCancelled, RunChanged, RunStanding
 from soliloquy.v1.runs_pb2 import RunState
-from soliloquy_services.gateway.answering import answered
 from soliloquy_services.gateway.datasets import DatasetLooks, read_conversation
 from soliloquy_services.gateway.dead_letters import MOST_REPLAYED, DeadLetters
 from soliloquy_services.gateway.index import Index
-from soliloquy_services.gateway.planning import Foretelling, Planning
+from soliloquy_services.gateway.planning import Planning, former_run, most_alike
+from soliloquy_services.gateway.refusals import Code, Refusal, answered
+from soliloquy_services.gateway.requests import validated
 from soliloquy_services.gateway.runs import OVER, KnownRun, RunTable, state_name, turned
 from soliloquy_services.gateway.settings import GatewaySettings
 from soliloquy_services.gateway.steering import Steering
 from soliloquy_services.gateway.topics import PipelineState, TopicFollower
-from soliloquy_services.gateway.validation import Code, Refusal
-from soliloquy_services.gateway.watching import LatestFeed, RunMetrics, Skipped, TailFeed
+from soliloquy_services.gateway.watching import LatestFeed, Skipped, TailFeed, export_runs, forget_runs
 
 WATCHERS = gauge("soliloquy_gateway_watchers")
 RUNS = gauge("soliloquy_gateway_runs")
@@ -35,7 +35,7 @@ LOOK_SECONDS = 1.0
 
 
 class Gateway:
-    """Answers calls while `at_work` is open."""
+    """Answers calls while `at_work` is open; those who call bound the wait by `answered`."""
 
     def __init__(
         self, transport: Transport, planning: Planning, settings: GatewaySettings, faults: Sequence[str] = ()
@@ -44,7 +44,6 @@ class Gateway:
         self._transport = transport
         self.planning = planning
         self._runs = RunTable(settings.models, faults, sees_datasets=settings.datasets is not None)
-        self._run_metrics = RunMetrics(self._runs)
         self._index = Index()
         self._letters = DeadLetters(transport)
         self._pipeline = PipelineState(transport, self._letters)
@@ -55,14 +54,16 @@ class Gateway:
         self._list_feed = LatestFeed(self._runs.page)
         self._tails = TailFeed[api.FinishedConversation]()
         self._steering = Steering(self._runs, self._index, planning, transport, settings, self._tell)
-        self._foretelling = Foretelling(self._runs, self._index, planning, transport, settings)
+        self._model = str(settings.models.identity()["model"])
         # Why its answers may be stale; empty while they are not.
         self.fault = "the gateway is still reading the state of its runs"
 
     @asynccontextmanager
     async def at_work(self) -> AsyncIterator[None]:
         """Reads the state of all runs, which may take long, then follows events and drives its runs."""
-        with closing(self._index), closing(self._run_metrics):
+        with ExitStack() as closed:
+            closed.callback(self._index.close)
+            closed.callback(forget_runs)
             await self._topics.catch_up()
             self.fault = ""
             self._export()
@@ -86,13 +87,17 @@ class Gateway:
 
     async def begin_run(self, request: api.StartRunRequest) -> tuple[api.RunStatus, bool]:
         """Returns also whether this very call began the run."""
-        async with answered():
-            run_id, is_new = await self._steering.start(request)
+        run_id, is_new = await self._steering.start(request)
         return self._runs.status(run_id), is_new
 
     async def forecast_run(self, request: api.StartRunRequest) -> api.RunForecast:
-        async with answered():
-            return await self._foretelling.forecast(request)
+        asked = validated(request)
+        former = most_alike(self._runs.by_id.values(), asked, self._model)
+        told_by = await former_run(former, self._index, self._transport, self._datasets) if former else None
+        forecast = await self.planning.forecast(asked, told_by)
+        forecast.request.CopyFrom(asked)
+        forecast.request.ClearField("prompts")
+        return forecast
 
     async def get_run(self, request: api.GetRunRequest) -> api.RunStatus:
         return self._runs.status(self._known(request.run).id)
@@ -132,8 +137,7 @@ class Gateway:
                 Code.UNKNOWN,
                 f"run {request.run} has no finished conversation {request.conversation[:80]!r}: list its conversations",
             )
-        async with answered():
-            conversation = await read_conversation(entry, self._transport, self._datasets)
+        conversation = await read_conversation(entry, self._transport, self._datasets)
         judged = find(conversation.run.recipe).judge(conversation)
         return api.GetConversationResponse(
             conversation=conversation,
@@ -151,26 +155,22 @@ class Gateway:
         return self._tails.follow(self._known(request.run).id)
 
     async def list_dead_letters(self, request: api.ListDeadLettersRequest) -> api.ListDeadLettersResponse:
-        async with answered():
-            await self._refresh()
+        await self._refresh()
         return self._letters.listed(request)
 
     async def list_dead_letter_causes(self, asked: api.ListDeadLetterCausesRequest) -> api.ListDeadLetterCausesResponse:
-        async with answered():
-            await self._refresh()
+        await self._refresh()
         return self._letters.causes(asked)
 
     async def replay_dead_letter(self, request: api.ReplayDeadLetterRequest) -> api.ReplayDeadLetterResponse:
-        async with answered():
-            await self._replay([request.id])
+        await self._replay([request.id])
         return api.ReplayDeadLetterResponse()
 
     async def replay_dead_letters(self, request: api.ReplayDeadLettersRequest) -> api.ReplayDeadLettersResponse:
-        async with answered():
-            await self._refresh(at_once=True)
-            chosen = [letter.id for letter in self._letters.chosen(request.run, request.cause)]
-            if replayed := chosen[:MOST_REPLAYED]:
-                await self._replay(replayed)
+        await self._refresh(at_once=True)
+        chosen = [letter.id for letter in self._letters.chosen(request.run, request.cause)]
+        if replayed := chosen[:MOST_REPLAYED]:
+            await self._replay(replayed)
         return api.ReplayDeadLettersResponse(replayed=len(replayed), left=len(chosen) - len(replayed))
 
     async def _replay(self, letters: Sequence[str]) -> None:
@@ -189,18 +189,18 @@ class Gateway:
             await self._steering.revive(known)
 
     async def get_pipeline(self, request: api.GetPipelineRequest) -> api.Pipeline:
-        async with answered():
-            return await self._pipeline.snapshot()
+        return await self._pipeline.snapshot()
 
     async def watch_pipeline(self) -> AsyncGenerator[api.Pipeline, None]:
         """Yields a snapshot once a second."""
         while True:
-            yield await self.get_pipeline(api.GetPipelineRequest())
+            async with answered():
+                snapshot = await self._pipeline.snapshot()
+            yield snapshot
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _turn(self, run_id: str, state: RunState, done: str) -> api.RunStatus:
-        async with answered():
-            await self._steering.turn(self._known(run_id), state, done)
+        await self._steering.turn(self._known(run_id), state, done)
         return self._runs.status(run_id)
 
     def _known(self, run_id: str) -> KnownRun:
@@ -253,7 +253,7 @@ class Gateway:
                 self.fault = str(error)
             for run_id in await self._looks.look(self._runs.by_id.values()):
                 self._tell(run_id)
-            self._run_metrics.update()
+            export_runs(self._runs)
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _refresh(self, *, at_once: bool = False) -> None:

@@ -15,10 +15,11 @@ from soliloquy.v1.gateway_pb2 import StartRunRequest
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
 from soliloquy_services.gateway.access.access import CALLER
 from soliloquy_services.gateway.index import Index
-from soliloquy_services.gateway.planning import BadRequest, Planning, Problems
+from soliloquy_services.gateway.planning import Planning, Problems
+from soliloquy_services.gateway.refusals import Code, Refusal
+from soliloquy_services.gateway.requests import validated
 from soliloquy_services.gateway.runs import KnownRun, RunTable, state_name, turned
 from soliloquy_services.gateway.settings import GatewaySettings
-from soliloquy_services.gateway.validation import Code, Refusal, validated
 
 _EXECUTION_DIGITS = 8
 # Few problems wait for admission: a pause cannot stop those that are submitted.
@@ -73,7 +74,10 @@ class Steering:
         """Returns the id of the run, and whether it is new: a second request with the same request_id is a repeat."""
         request = validated(asked)
         # Reading a file of problems may take long: the lock is not held meanwhile.
-        planned = None if self._runs.asked(asked.request_id) else await self._planned(asked.request_id, request)
+        planned = None
+        if self._runs.asked(asked.request_id) is None:
+            execution = digest(asked.request_id)[:_EXECUTION_DIGITS]
+            planned = await asyncio.to_thread(self._planning.run, request, execution)
         async with self._writing:
             known = self._runs.asked(asked.request_id)
             if is_new := known is None:
@@ -105,12 +109,6 @@ class Steering:
             if known.changed.state == RunState.RUN_STATE_SHORT:
                 await self._write(turned(known, RunState.RUN_STATE_RUNNING, "", time.time()))
         self._drive(known)
-
-    async def _planned(self, request_id: str, request: RunRequest) -> Run:
-        try:
-            return await asyncio.to_thread(self._planning.run, request, digest(request_id)[:_EXECUTION_DIGITS])
-        except BadRequest as error:
-            raise Refusal(Code.INVALID, str(error)) from error
 
     async def _begin(self, request_id: str, request: RunRequest, run: Run) -> KnownRun:
         if sum(known.is_steered for known in self._runs.by_id.values()) >= self._most_runs:
@@ -181,7 +179,7 @@ class RunDriver:
             ending = await drive(
                 run, lambda ordinal: _drawn(problems, run.seed, ordinal), self._transport, self, source="gateway"
             )
-        except (BadRequest, EventTooLarge) as error:
+        except (Refusal, EventTooLarge) as error:
             await self._turn(RunState.RUN_STATE_PAUSED, str(error))
             return
         missing = self.quota.conversations - self.quota.accepted
@@ -238,4 +236,5 @@ def _drawn(problems: Problems, seed: int, ordinal: int) -> Problem:
         return problems.problem(seed, ordinal)
     except Exception as error:
         _log.error("problem %d cannot be drawn", ordinal, exc_info=error)
-        raise BadRequest(f"problem {ordinal} cannot be drawn ({error}): correct it and resume the run") from error
+        line = f"problem {ordinal} cannot be drawn ({error}): correct it and resume the run"
+        raise Refusal(Code.INVALID, line) from error

@@ -1,18 +1,14 @@
 """Fans out updates to any number of watchers in bounded memory, and exports the figures of the latest runs."""
 
 import asyncio
-import time
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from prometheus_client import Gauge
-
 from soliloquy.runtime.metrics import gauge
-from soliloquy.v1.gateway_pb2 import RunStatus
-from soliloquy_services.gateway.runs import KnownRun, RunTable, state_name
+from soliloquy_services.gateway.runs import RunTable, state_name
 
 Key = TypeVar("Key", bound=Hashable)
 Item = TypeVar("Item")
@@ -135,49 +131,28 @@ TOKENS = gauge("soliloquy_run_tokens")
 COST = gauge("soliloquy_run_cost")
 CHANGED = gauge("soliloquy_run_changed_timestamp_seconds")
 
-_Series = tuple[Gauge, tuple[str, ...]]
+_INSTRUMENTS = (INFO, CONVERSATIONS, WANTED, ETA, TOKENS, COST, CHANGED)
 
 
-class RunMetrics:
-    def __init__(self, runs: RunTable) -> None:
-        self._runs = runs
-        self._exported: set[_Series] = set()
-
-    def update(self, now: float | None = None) -> None:
-        """Exports the runs as they are; those that are no longer among the latest end."""
-        now = time.time() if now is None else now
-        values: dict[_Series, float] = {}
-        for known in self._latest():
-            values |= _values(self._runs.status(known.id, now))
-        for instrument, labels in self._exported - values.keys():
-            instrument.remove(*labels)
-        for (instrument, labels), value in values.items():
-            instrument.labels(*labels).set(value)
-        self._exported = set(values)
-
-    def close(self) -> None:
-        for instrument, labels in self._exported:
-            instrument.remove(*labels)
-        self._exported.clear()
-
-    def _latest(self) -> list[KnownRun]:
-        """Returns the runs that the gateway drives before all others."""
-        latest = sorted(self._runs.by_id.values(), key=lambda known: (known.is_steered, known.changed.changed_at))
-        return latest[-MOST:]
+def export_runs(runs: RunTable, now: float | None = None) -> None:
+    """Exports the latest runs as they are, and no others; those that the gateway drives come before all others."""
+    forget_runs()
+    latest = sorted(runs.by_id.values(), key=lambda known: (known.is_steered, known.changed.changed_at))
+    for known in latest[-MOST:]:
+        status = runs.status(known.id, now)
+        run, progress = status.id, status.progress
+        INFO.labels(run, status.name, status.requested_by, state_name(status.state)).set(1)
+        CONVERSATIONS.labels(run, "accepted").set(progress.accepted)
+        CONVERSATIONS.labels(run, "rejected").set(progress.rejected)
+        TOKENS.labels(run).set(sum(used.completion for used in progress.tokens.values()))
+        COST.labels(run).set(status.cost)
+        CHANGED.labels(run).set(status.changed_at)
+        if status.request.conversations:
+            WANTED.labels(run).set(status.request.conversations)
+        if status.eta_seconds:
+            ETA.labels(run).set(status.eta_seconds)
 
 
-def _values(status: RunStatus) -> dict[_Series, float]:
-    run, progress = status.id, status.progress
-    values: dict[_Series, float] = {
-        (INFO, (run, status.name, status.requested_by, state_name(status.state))): 1,
-        (CONVERSATIONS, (run, "accepted")): progress.accepted,
-        (CONVERSATIONS, (run, "rejected")): progress.rejected,
-        (TOKENS, (run,)): sum(used.completion for used in progress.tokens.values()),
-        (COST, (run,)): status.cost,
-        (CHANGED, (run,)): status.changed_at,
-    }
-    if status.request.conversations:
-        values[WANTED, (run,)] = status.request.conversations
-    if status.eta_seconds:
-        values[ETA, (run,)] = status.eta_seconds
-    return values
+def forget_runs() -> None:
+    for instrument in _INSTRUMENTS:
+        instrument.clear()

@@ -6,7 +6,6 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from soliloquy.v1.model_pb2 import Adapter
 from soliloquy_services.model.backend import ModelBackend
@@ -15,6 +14,9 @@ from soliloquy_services.model.engines.engine import EngineFailed, EngineRefused,
 # An idle replica asks again after this long; one that has been silent for much longer counts as gone.
 LOOK_SECONDS = 2.0
 GONE_SECONDS = 10.0
+_PAUSE_SECONDS = 0.5
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -98,30 +100,14 @@ class AdapterCatalog:
                 await self._changed.wait_for(condition)
 
 
-_log = logging.getLogger(__name__)
-_PAUSE_SECONDS = 0.5
-
-
 class CatalogUnavailable(EngineFailed):
     """The catalog is unreachable; Ray restarts it."""
 
 
-class Catalog(Protocol):
-    """`soliloquy_services.model.adapter_catalog.AdapterCatalog`, in this process or behind an actor handle."""
-
-    async def follow(self, status: ReplicaStatus, patience: float) -> tuple[int, list[Adapter]]: ...
-
-    async def put(self, adapter: Adapter) -> str: ...
-
-    async def take(self, name: str) -> bool: ...
-
-    async def leave(self, replica: str) -> None: ...
-
-
 class SharedAdapters:
-    """Loads and unloads adapters on all replicas at once."""
+    """Loads and unloads adapters on all replicas at once; the catalog may be behind the handle of an actor."""
 
-    def __init__(self, backend: ModelBackend, catalog: Catalog, *, replica: str) -> None:
+    def __init__(self, backend: ModelBackend, catalog: AdapterCatalog, *, replica: str) -> None:
         self._backend = backend
         self._catalog = catalog
         self._status = ReplicaStatus(replica=replica, version=0)

@@ -1,8 +1,8 @@
 """Wires the model service: one Ray Serve deployment that answers gRPC and HTTP."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, cast
 
 import ray
 from ray import serve
@@ -11,7 +11,7 @@ from ray.exceptions import RayError
 from soliloquy.runtime.traces.opening import TraceSettings, recorded_traces
 from soliloquy.v1.model_pb2 import Adapter
 from soliloquy_services.model import openai
-from soliloquy_services.model.adapter_catalog import AdapterCatalog, CatalogUnavailable, ReplicaStatus, SharedAdapters
+from soliloquy_services.model.adapter_catalog import AdapterCatalog, CatalogUnavailable, SharedAdapters
 from soliloquy_services.model.backend import ModelBackend
 from soliloquy_services.model.engines.engine import EngineFailed
 from soliloquy_services.model.handler import ModelHandler
@@ -36,7 +36,8 @@ class ModelReplica(ModelServicer):
         self._backend = build()
         await self._backend.start()
         replica = serve.get_replica_context().replica_id.unique_id
-        self._shared = SharedAdapters(self._backend, _CatalogActor(adapters), replica=replica)
+        catalog = cast(AdapterCatalog, _CatalogActor(adapters))
+        self._shared = SharedAdapters(self._backend, catalog, replica=replica)
         await self._shared.start()
         super().__init__(ModelHandler(self._backend, self._shared, fault_seconds=_FAULT_SECONDS))
 
@@ -69,18 +70,16 @@ class _CatalogActor:
             max_concurrency=1000,
         ).remote(adapters)
 
-    async def follow(self, status: ReplicaStatus, patience: float) -> tuple[int, list[Adapter]]:
-        version, adapters = await _call_actor(self._actor.follow.remote(status, patience))
-        return version, adapters
+    def __getattr__(self, method: str) -> Callable[..., Awaitable[Any]]:
+        async def call(*arguments: Any) -> Any:
+            try:
+                return await getattr(self._actor, method).remote(*arguments)
+            except RayError as error:
+                raise CatalogUnavailable(
+                    f"the shared list of adapters cannot be reached ({type(error).__name__}); ask again"
+                ) from error
 
-    async def put(self, adapter: Adapter) -> str:
-        return str(await _call_actor(self._actor.put.remote(adapter)))
-
-    async def take(self, name: str) -> bool:
-        return bool(await _call_actor(self._actor.take.remote(name)))
-
-    async def leave(self, replica: str) -> None:
-        await _call_actor(self._actor.leave.remote(replica))
+        return call
 
 
 def application(build: Callable[[], ModelBackend], settings: ServingSettings) -> Any:
@@ -115,12 +114,3 @@ def _replicas(settings: ServingSettings) -> dict[str, Any]:
             "target_ongoing_requests": settings.target_ongoing,
         }
     }
-
-
-async def _call_actor(answer: Any) -> Any:
-    try:
-        return await answer
-    except RayError as error:
-        raise CatalogUnavailable(
-            f"the shared list of adapters cannot be reached ({type(error).__name__}); ask again"
-        ) from error

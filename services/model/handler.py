@@ -133,14 +133,13 @@ class ModelHandler:
         backend: ModelBackend,
         adapters: SharedAdapters | None = None,
         *,
-        cached_answers: int = CACHED_ANSWERS,
         fault_seconds: float = 0.0,
     ) -> None:
         """Loads adapters on all replicas if they share them; delays refusals by `fault_seconds` during a fault."""
         self._backend = backend
         self._adapters = adapters or backend
         self._fault_seconds = fault_seconds
-        self._cache = CompletionCache(backend.stream, capacity=cached_answers)
+        self._cache = CompletionCache(backend.stream, capacity=CACHED_ANSWERS)
 
     async def generate(self, request: pb.GenerateRequest, caller: str = "") -> pb.Completion:
         """Answers with all samples. The engine computes their prompt once, so only the first one counts its tokens."""

@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar
 import grpc
 from google.protobuf.message import Message
 
-from soliloquy.client.calls import GATEWAY_OPTIONS, GatewayClient, RetryBudget, raise_refusal
+from soliloquy.client.calls import GATEWAY_OPTIONS, GATEWAY_REFUSALS, GatewayClient, RetryBudget
 from soliloquy.runtime.tls import open_channel
 from soliloquy.v1 import gateway_pb2
 from soliloquy.v1.gateway_pb2 import DatasetState, FinishedConversation, RunForecast, RunStatus
@@ -183,13 +183,15 @@ class AsyncRuns(GatewayClient):
         return replayed
 
     async def _ask(self, method: Callable[..., Awaitable[T]], request: Message, seconds: float | None = None) -> T:
-        budget = RetryBudget(self._gateway, seconds or self.deadline_seconds, self.tls)
+        budget = self._budget(seconds or self.deadline_seconds)
         while True:
             try:
                 return await method(request, timeout=budget.seconds_left, metadata=self._metadata)
             except grpc.aio.AioRpcError as error:
-                raise_refusal(error)
                 await budget.wait(error)
+
+    def _budget(self, seconds: float) -> RetryBudget:
+        return RetryBudget(self._gateway, seconds, self.tls, GATEWAY_REFUSALS)
 
     async def _pages(self, method: Callable[..., Awaitable[Any]], request: Any) -> AsyncGenerator[Any, None]:
         while True:
@@ -215,8 +217,7 @@ class AsyncRuns(GatewayClient):
                     yield message
                 await asyncio.sleep(_REOPEN_SECONDS)
             except grpc.aio.AioRpcError as error:
-                raise_refusal(error)
-                await RetryBudget(self._gateway, seconds, self.tls).wait(error)
+                await self._budget(seconds).wait(error)
             finally:
                 call.cancel()
 

@@ -15,8 +15,6 @@ from soliloquy.runtime.tls import Tls, handshake_advice
 _PAUSE_SECONDS = 0.05
 _PAUSE_CAP_SECONDS = 2.0
 _TRANSIENT = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED)
-# gRPC reports only this for a stream that ended while the client was writing; the stream's own status is lost.
-_CUT_OFF = "Internal error from Core"
 # The words of gRPC before the reason why it could not connect.
 _CONNECTING = re.compile(r"^failed to connect to all addresses; last error: \w+: \S+: (Failed to connect [a-z ]+: )?")
 # Reconnects at once when the service is back: the pauses between attempts are the client's own.
@@ -52,7 +50,9 @@ class InvalidRequest(Failure, ValueError):
     """The gateway cannot do what was requested; the message says what to change."""
 
 
-_EXCEPTIONS: Mapping[grpc.StatusCode, type[Exception]] = {
+Refusals = Mapping[grpc.StatusCode, type[Exception]]
+JOB_REFUSALS: Refusals = {grpc.StatusCode.INVALID_ARGUMENT: JobRefused}
+GATEWAY_REFUSALS: Refusals = {
     grpc.StatusCode.NOT_FOUND: NotFound,
     grpc.StatusCode.UNAUTHENTICATED: PermissionDenied,
     grpc.StatusCode.PERMISSION_DENIED: PermissionDenied,
@@ -65,9 +65,10 @@ _EXCEPTIONS: Mapping[grpc.StatusCode, type[Exception]] = {
 class RetryBudget:
     """The time left for an answer. Pauses grow and are jittered, so that callers do not come back together."""
 
-    def __init__(self, service: str, seconds: float, tls: Tls | None = None) -> None:
+    def __init__(self, service: str, seconds: float, tls: Tls | None = None, refusals: Refusals = JOB_REFUSALS) -> None:
         self._service = service
         self._tls = tls
+        self._refusals = refusals
         self._seconds = seconds
         self.reset()
 
@@ -81,14 +82,15 @@ class RetryBudget:
         self._last_error: grpc.aio.AioRpcError | None = None
 
     async def wait(self, error: grpc.aio.AioRpcError) -> None:
-        """Returns when the call may be retried; raises JobRefused or ServiceUnavailable if a retry cannot help."""
-        code, seconds = error.code(), pushback(error)
+        """Returns when the call may be retried; raises a refusal or ServiceUnavailable if a retry cannot help."""
+        code = error.code()
+        seconds = int(error.trailing_metadata().get("grpc-retry-pushback-ms", "0")) / 1_000
         # Without a pushback, RESOURCE_EXHAUSTED means a request larger than the service accepts.
-        if code is grpc.StatusCode.INVALID_ARGUMENT or (code is grpc.StatusCode.RESOURCE_EXHAUSTED and not seconds):
-            raise JobRefused(error.details()) from error
+        is_too_large = code is grpc.StatusCode.RESOURCE_EXHAUSTED and not seconds
+        if refusal := self._refusals.get(grpc.StatusCode.INVALID_ARGUMENT if is_too_large else code):
+            raise refusal(error.details()) from error
         pause = max(seconds, self._pause * random.uniform(0.5, 1.0))
-        is_transient = code in _TRANSIENT or error.details() == _CUT_OFF
-        if not is_transient or pause >= self.seconds_left:
+        if code not in _TRANSIENT or pause >= self.seconds_left:
             # A try that ran out of time does not say why; the one before it does.
             if code is grpc.StatusCode.DEADLINE_EXCEEDED:
                 error = self._last_error or error
@@ -104,12 +106,6 @@ class RetryBudget:
         return ServiceUnavailable(f"no answer from {self._service}: {reason}")
 
 
-def pushback(error: grpc.aio.AioRpcError) -> float:
-    """Returns the seconds after which the service asks to be called again, or 0."""
-    milliseconds = error.trailing_metadata().get("grpc-retry-pushback-ms", "0")
-    return int(milliseconds) / 1_000
-
-
 @dataclass
 class GatewayClient:
     """Waits `deadline_seconds` for an answer; while it follows a run, the gateway may be away for `away_seconds`."""
@@ -120,12 +116,3 @@ class GatewayClient:
     tls: Tls | None = None
     deadline_seconds: float = 30.0
     away_seconds: float = 600.0
-
-
-def raise_refusal(error: grpc.aio.AioRpcError) -> None:
-    """Returns if the call may be retried."""
-    exception = _EXCEPTIONS.get(error.code())
-    if error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED and not pushback(error):
-        exception = InvalidRequest
-    if exception is not None:
-        raise exception(error.details()) from error

@@ -1,28 +1,24 @@
 """Runs Python code in a sandbox service."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import grpc
 
-from soliloquy.client.calls import RECONNECT_OPTIONS, RetryBudget
+from soliloquy.client.calls import RECONNECT_OPTIONS, JobRefused, RetryBudget
 from soliloquy.runtime.tls import Tls, open_channel
 from soliloquy.runtime.traces.spans import trace_headers
 from soliloquy.runtime.values import lane_name, python_value, status_name
 from soliloquy.v1 import sandbox_pb2
-from soliloquy.v1.sandbox_pb2 import ExecuteRequest, ExecuteResponse, Job, Limits
+from soliloquy.v1.sandbox_pb2 import ExecuteRequest, Job, Limits
 from soliloquy.v1.sandbox_pb2_grpc import SandboxServiceStub
 
 __all__ = ["Execution", "Job", "Limits", "Sandbox"]
 
-_Stream = grpc.aio.StreamStreamCall[ExecuteRequest, ExecuteResponse]
-# How often a batch that waits for its caller's jobs checks that the service still answers.
-_CHECK_SECONDS = 1.0
-# The jobs of a batch that may be unanswered at once.
-_IN_FLIGHT = 256
+# As many jobs of one caller as the service runs or holds in line, and fewer than it lets wait.
+_IN_FLIGHT = 32
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -100,128 +96,72 @@ class Sandbox:
         budget = self._budget()
         while True:
             try:
-                response = await self._stub.Execute(
-                    ExecuteRequest(job=job), timeout=budget.seconds_left, metadata=tuple(trace_headers().items())
-                )
+                return await self._call(job, budget.seconds_left)
             except grpc.aio.AioRpcError as error:
                 await budget.wait(error)
-            else:
-                return response.execution
 
-    async def execute_many(self, jobs: Iterable[Job] | AsyncIterable[Job]) -> AsyncIterator[Execution]:
-        """Runs any number of jobs and yields each as it ends; a job that the service refuses has status "refused"."""
-        budget = self._budget()
-        batch = _Batch(budget)
-        taking = asyncio.create_task(batch.take(jobs))
+    async def execute_many(self, jobs: Iterable[Job] | AsyncIterable[Job]) -> AsyncGenerator[Execution, None]:
+        """Runs any number of jobs and yields each as it ends; a job that the service refuses has status "refused".
+
+        Gives up once none has ended for `deadline_seconds`.
+        """
+        budget, source = self._budget(), _each(jobs)
+        running: dict[asyncio.Future[Any], str] = {}
+        coming: asyncio.Future[Job | None] | None = asyncio.ensure_future(anext(source, None))
         try:
-            while not batch.done:
+            while coming or running:
+                awaited = {*running, *([coming] if coming and len(running) < _IN_FLIGHT else [])}
+                # The caller may take its time for the next job.
+                seconds = budget.seconds_left if running else None
+                done, _ = await asyncio.wait(awaited, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+                if not done:
+                    raise budget.unavailable(f"none of {len(running)} jobs ended")
+                for ended in running.keys() & done:
+                    del running[ended]
+                    budget.reset()
+                    yield ended.result()
+                if coming not in done:
+                    continue
+                job = coming.result()
+                coming = None
+                if job is not None:
+                    if job.id in running.values():
+                        raise ValueError(f"two jobs of a batch have the id {job.id!r}: give each job its own")
+                    if not running:
+                        budget.reset()
+                    running[asyncio.ensure_future(self._answer(job, budget))] = job.id
+                    coming = asyncio.ensure_future(anext(source, None))
+        finally:
+            left = (*running, *([coming] if coming else []))
+            for task in left:
+                task.cancel()
+            await asyncio.gather(*left, return_exceptions=True)
+
+    async def _answer(self, job: Job, budget: RetryBudget) -> Execution:
+        """Runs a job of a batch, whose other jobs have the same budget."""
+        while True:
+            try:
+                return Execution.from_message(job.id, await self._call(job))
+            except grpc.aio.AioRpcError as error:
                 try:
-                    async with aclosing(self._answers(batch, taking, budget)) as responses:
-                        async for response in responses:
-                            batch.answered(response.job_id)
-                            yield _execution(response)
-                except grpc.aio.AioRpcError as error:
                     await budget.wait(error)
-        finally:
-            taking.cancel()
+                except JobRefused as refused:
+                    message = sandbox_pb2.Execution(error=str(refused))
+                    return replace(Execution.from_message(job.id, message), status="refused")
 
-    async def _answers(
-        self, batch: "_Batch", taking: asyncio.Task[None], budget: RetryBudget
-    ) -> AsyncGenerator[ExecuteResponse, None]:
-        """Yields the answers of one stream, until it ends."""
-        call = self._stub.ExecuteStream(batch.requests(), metadata=tuple(trace_headers().items()))
-        try:
-            while (response := await self._next_answer(call, batch, taking, budget)) is not None:
-                yield response
-        finally:
-            call.cancel()
-        if not batch.done:
-            raise budget.unavailable(f"it ended the stream with {len(batch.unanswered)} jobs unanswered")
-
-    async def _next_answer(
-        self, call: _Stream, batch: "_Batch", taking: asyncio.Task[None], budget: RetryBudget
-    ) -> ExecuteResponse | None:
-        """Returns None at the end of the stream; raises whatever the caller's iterable of jobs raised."""
-        reading = asyncio.create_task(_read(call))
-        try:
-            while not reading.done():
-                await asyncio.wait(
-                    {reading} if taking.done() else {reading, taking},
-                    timeout=max(_CHECK_SECONDS, budget.seconds_left),
-                    return_when=asyncio.FIRST_COMPLETED,
-                )
-                if taking.done():
-                    taking.result()
-                if batch.unanswered and not budget.seconds_left:
-                    raise budget.unavailable(f"none of {len(batch.unanswered)} jobs ended")
-            return reading.result()
-        finally:
-            reading.cancel()
-            await asyncio.gather(reading, return_exceptions=True)
+    async def _call(self, job: Job, seconds: float | None = None) -> sandbox_pb2.Execution:
+        headers = tuple(trace_headers().items())
+        response = await self._stub.Execute(ExecuteRequest(job=job), timeout=seconds, metadata=headers)
+        return response.execution
 
     def _budget(self) -> RetryBudget:
         return RetryBudget(f"the sandbox service at {self._address}", self._deadline_seconds, self._tls)
 
 
-class _Batch:
-    """The jobs of one batch: those to send, and those without an answer, which a new stream sends again."""
-
-    def __init__(self, budget: RetryBudget) -> None:
-        self.unanswered: dict[str, Job] = {}
-        self._budget = budget
-        self._room = asyncio.Semaphore(_IN_FLIGHT)
-        self._unsent: asyncio.Queue[Job | None] = asyncio.Queue()
-        self._complete = False
-
-    @property
-    def done(self) -> bool:
-        return self._complete and not self.unanswered
-
-    async def take(self, jobs: Iterable[Job] | AsyncIterable[Job]) -> None:
-        """Reads the jobs as answers make room for them."""
-        async for job in _each(jobs):
-            await self._room.acquire()
-            if job.id in self.unanswered:
-                raise ValueError(f"two jobs of a batch have the id {job.id!r}: give each job its own")
-            if not self.unanswered:
-                self._budget.reset()
-            self.unanswered[job.id] = job
-            self._unsent.put_nowait(job)
-        self._complete = True
-        self._unsent.put_nowait(None)
-
-    async def requests(self) -> AsyncIterator[ExecuteRequest]:
-        """Yields the requests of a stream, first the jobs that an earlier stream left unanswered."""
-        unsent = self._unsent = asyncio.Queue()
-        for job in self.unanswered.values():
-            unsent.put_nowait(job)
-        if self._complete:
-            unsent.put_nowait(None)
-        while (next_job := await unsent.get()) is not None:
-            yield ExecuteRequest(job=next_job)
-
-    def answered(self, job_id: str) -> None:
-        del self.unanswered[job_id]
-        self._room.release()
-        self._budget.reset()
-
-
-async def _each(jobs: Iterable[Job] | AsyncIterable[Job]) -> AsyncIterator[Job]:
+async def _each(jobs: Iterable[Job] | AsyncIterable[Job]) -> AsyncGenerator[Job, None]:
     if isinstance(jobs, AsyncIterable):
         async for job in jobs:
             yield job
     else:
         for job in jobs:
             yield job
-
-
-async def _read(call: _Stream) -> ExecuteResponse | None:
-    response = await call.read()
-    return response if isinstance(response, ExecuteResponse) else None
-
-
-def _execution(response: ExecuteResponse) -> Execution:
-    if response.WhichOneof("outcome") == "refusal":
-        refused = sandbox_pb2.Execution(error=response.refusal)
-        return replace(Execution.from_message(response.job_id, refused), status="refused")
-    return Execution.from_message(response.job_id, response.execution)

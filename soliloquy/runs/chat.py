@@ -24,7 +24,7 @@ from soliloquy.v1.sandbox_pb2 import Execution, Job
 
 if TYPE_CHECKING:
     from soliloquy_services.gateway.chat.chats import ChatSettings
-    from soliloquy_services.gateway.chat.endpoints import ChosenModel, EndpointRules
+    from soliloquy_services.gateway.chat.messages import ChosenModel, EndpointRules
     from soliloquy_services.gateway.chat.tutor import ChatTutor, Handlers, TutorModel
     from soliloquy_services.gateway.http.routes import HttpRoute
 
@@ -141,7 +141,7 @@ def tutor(
 
 
 def routes(
-    tutors: "ChatTutors", transport: Transport, settings: "ChatSettings", rules: "EndpointRules | None" = None
+    tutors: "ChatTutors", transport: Transport, settings: "ChatSettings", rules: "EndpointRules"
 ) -> "tuple[HttpRoute, ...]":
     """Returns the routes of the chat. Conversations that people agree to share are published over the transport."""
     from soliloquy_services.gateway.chat.chats import Chats

@@ -18,7 +18,7 @@ from soliloquy.runtime.retry import CannotServe
 from soliloquy.v1.model_pb2 import GenerateRequest, Message, Sampling
 
 if TYPE_CHECKING:
-    from soliloquy_services.gateway.chat.endpoints import ChosenModel
+    from soliloquy_services.gateway.chat.messages import ChosenModel
 
 # The endpoint's name in metrics and messages.
 _NAME = "chat"
@@ -41,14 +41,12 @@ async def connect(chosen: "ChosenModel", models: Models, *, keyed: bool, seconds
 
     `models` has the sampling of each role. Only a `keyed` endpoint may be sent the gateway's own key.
     """
-    from soliloquy_services.gateway.validation import Code, Refusal
-
     try:
         table = {"engine": "openai", "base_url": chosen.base_url, "model": chosen.name}
         endpoint = replace(checked_endpoint(table, "endpoint"), timeout=seconds)
         key = key_of(endpoint, _NAME) if keyed and not chosen.key else checked_key(chosen.key, "the key field")
     except Failure as error:
-        raise Refusal(Code.INVALID, str(error)) from error
+        raise refusal(str(error)) from error
     client = OpenAIClient(_NAME, endpoint, key)
     try:
         await _greet(client, chosen, key)
@@ -62,15 +60,19 @@ async def connect(chosen: "ChosenModel", models: Models, *, keyed: bool, seconds
 
 async def _greet(client: OpenAIClient, chosen: "ChosenModel", key: Key) -> None:
     """Has the model say a word, so that a wrong address, name or key is known before a chat begins."""
-    from soliloquy_services.gateway.validation import Code, Refusal
-
     try:
         async with asyncio.timeout(_FIRST_ANSWER_SECONDS):
             await client.ask(GenerateRequest.FromString(_GREETING.SerializeToString()), _FIRST_ANSWER_SECONDS)
     except TimeoutError:
         waited = f"{chosen.base_url} has not answered within {_FIRST_ANSWER_SECONDS:g} s"
-        raise Refusal(Code.UNAVAILABLE, f"{waited}: try again once the model is loaded") from None
+        raise refusal(f"{waited}: try again once the model is loaded", "UNAVAILABLE") from None
     except (RetryableFault, CannotServe, ModelRefused) as error:
         # An endpoint may repeat the key in its answer.
         why = key.without(str(error).encode()).decode()
-        raise Refusal(Code.UNAVAILABLE, f"{chosen.base_url} cannot be asked for {chosen.name!r}: {why}") from None
+        raise refusal(f"{chosen.base_url} cannot be asked for {chosen.name!r}: {why}", "UNAVAILABLE") from None
+
+
+def refusal(message: str, code: str = "INVALID") -> Exception:
+    from soliloquy_services.gateway.refusals import Code, Refusal
+
+    return Refusal(Code[code], message)

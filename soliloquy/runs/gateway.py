@@ -15,6 +15,7 @@ from soliloquy.recipes.packages import UnknownRecipe
 from soliloquy.recipes.prompts import BrokenPrompt
 from soliloquy.runs.assignment import GatewayAssignment
 from soliloquy.runs.chat import RemoteSandbox, routes, tutoring
+from soliloquy.runs.chosen_model import refusal
 from soliloquy.runs.dry_run import PILOT, forecast_from, rehearsed_forecast
 from soliloquy.runs.model import ModelSettings
 from soliloquy.runs.plan import NoneUsable, Plan, Unranked, problems_of
@@ -50,8 +51,6 @@ class Plans:
         return self._plan(request, self.problems(request)).run(execution)
 
     async def forecast(self, request: RunRequest, former: "FormerRun | None") -> RunForecast:
-        from soliloquy_services.gateway.planning import NothingToTell
-
         source = await asyncio.to_thread(self.problems, request)
         plan = await asyncio.to_thread(self._plan, request, source)
         if former:
@@ -59,14 +58,13 @@ class Plans:
         try:
             return await rehearsed_forecast(plan, source, self.sandbox)
         except Failure as error:
-            raise NothingToTell(
+            raise refusal(
                 f"nothing tells what this run would take: no run of the same recipe, prompts and models is over, and "
-                f"{error}. Start a run of {PILOT} conversations, and ask again when it is over"
+                f"{error}. Start a run of {PILOT} conversations, and ask again when it is over",
+                "NOT_NOW",
             ) from error
 
     def _plan(self, request: RunRequest, source: ProblemSource) -> Plan:
-        from soliloquy_services.gateway.planning import BadRequest
-
         try:
             return Plan.of(
                 request.recipe,
@@ -85,20 +83,18 @@ class Plans:
                 prompts=dict(request.prompts),
             )
         except BrokenPrompt as error:
-            raise BadRequest(f"the prompts cannot be used ({error}): correct the file") from error
+            raise refusal(f"the prompts cannot be used ({error}): correct the file") from error
         except Unranked as error:
-            raise BadRequest(f"the gateway's models cannot be used: {error}") from error
+            raise refusal(f"the gateway's models cannot be used: {error}") from error
 
     def problems(self, request: RunRequest) -> ProblemSource:
-        from soliloquy_services.gateway.planning import BadRequest
-
         kinds = {one.name: one.kind for one in self.offered()}
         if request.problems not in kinds:
             name = request.problems[:80]
             advice = did_you_mean(name, kinds) or (
                 "" if self.files else "; a gateway with --problem-files DIR also takes the files of that folder"
             )
-            raise BadRequest(f"problems cannot be {name!r}: there are {', '.join(kinds)}{advice}")
+            raise refusal(f"problems cannot be {name!r}: there are {', '.join(kinds)}{advice}")
         is_file = kinds[request.problems] == "file"
         try:
             place = f"{self.files}/{request.problems}" if is_file else request.problems
@@ -106,9 +102,9 @@ class Plans:
         except (UnreadableSource, OSError) as error:
             # Callers need not know where the folder is.
             reason = str(error).replace(f"{self.files}/", "")
-            raise BadRequest(f"problems {request.problems!r} cannot be read ({reason}): correct the file") from error
+            raise refusal(f"problems {request.problems!r} cannot be read ({reason}): correct the file") from error
         except (NoneUsable, UnknownRecipe, BadPackage) as error:
-            raise BadRequest(f"problems {request.problems!r}: {error}") from error
+            raise refusal(f"problems {request.problems!r}: {error}") from error
 
     def offered(self) -> Sequence["Offered"]:
         from soliloquy_services.gateway.planning import Offered
@@ -132,7 +128,7 @@ async def served(
     """
     from soliloquy_services.gateway.app import access, answering
     from soliloquy_services.gateway.chat.chats import ChatSettings
-    from soliloquy_services.gateway.chat.endpoints import EndpointRules
+    from soliloquy_services.gateway.chat.messages import EndpointRules
     from soliloquy_services.gateway.service import Gateway
 
     settings = assignment.settings

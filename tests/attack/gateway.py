@@ -8,7 +8,7 @@ from soliloquy.client import Sandbox
 from soliloquy.runs.chat import routes, tutoring
 from soliloquy.runs.model import ModelSettings
 from soliloquy_services.gateway.chat.chats import ChatSettings
-from soliloquy_services.gateway.chat.endpoints import EndpointRules
+from soliloquy_services.gateway.chat.messages import EndpointRules
 from tests.integration.executor.calling import served
 from tests.integration.executor.support import started
 from tests.integration.gateway.site import Site, guarded, site

@@ -4,6 +4,7 @@ import asyncio
 import json
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -20,6 +21,9 @@ from soliloquy.runtime.model import Model
 from tests.e2e.runs import SOLILOQUY
 from tests.unit.runtime.model.service import generating
 
+# The endpoint of tests and benchmarks, and the one that users have.
+ENDPOINT = (sys.executable, "-m", "benchmarks.endpoint")
+MODEL_FAKE = (SOLILOQUY, "model", "fake")
 _SETTINGS = """
 [endpoints.hosted]
 engine = "openai"
@@ -32,9 +36,9 @@ cached_price = 0.5
 
 
 @contextmanager
-def fake(*options: str, http: str = "127.0.0.1:0") -> Iterator[str]:
-    """`soliloquy model fake` for as long as it is entered; its URL."""
-    command = [SOLILOQUY, "model", "fake", "--http", http, *options]
+def fake(*options: str, http: str = "127.0.0.1:0", command: Sequence[str] = ENDPOINT) -> Iterator[str]:
+    """An endpoint for as long as it is entered; its URL."""
+    command = [*command, "--http", http, *options]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr
         try:

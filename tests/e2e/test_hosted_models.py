@@ -12,7 +12,7 @@ from unittest.mock import patch
 import pytest
 
 from soliloquy.runtime.model.settings_file import read_models
-from tests.e2e.hosted import fake
+from tests.e2e.hosted import MODEL_FAKE, fake
 from tests.e2e.runs import (
     SOLILOQUY,
     command,
@@ -50,8 +50,8 @@ def manifest(out: Path) -> dict[str, Any]:
 @pytest.mark.thorough
 def test_a_storm_changes_no_byte(tmp_path: Path) -> None:
     troubles = [f"--fault={fault}" for fault in ("throttled=0.2", "failed=0.1", "truncated=0.05", "malformed=0.05")]
-    for name, options in (("calm", []), ("stormy", [*troubles, "--retry-after", "0"])):
-        with fake(*options) as url:
+    for name, options in (("calm", []), ("stormy", troubles)):
+        with fake(*options, command=MODEL_FAKE) as url:
             grown(tmp_path / name, conversations=3, model="openai", base_url=url)
     assert dataset(tmp_path / "stormy") == dataset(tmp_path / "calm")
 
@@ -63,7 +63,7 @@ def test_a_recorded_run_is_replayed_without_its_endpoint_to_the_same_bytes(tmp_p
         grown(tmp_path / "first", base_url=url, record=recorded, **hosted)
     # Nobody listens there any more.
     grown(tmp_path / "again", base_url=url, record=recorded, **hosted)
-    with fake("--replay", recorded) as other:
+    with fake("--replay", recorded, command=MODEL_FAKE) as other:
         grown(tmp_path / "replayed", base_url=other, **hosted)
         ended = run(command(tmp_path / "other", base_url=other, seed=8, **hosted))
     assert ended.returncode == 1

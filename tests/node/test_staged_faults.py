@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -24,7 +25,6 @@ import pytest
 from soliloquy.runtime.events import Event
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.opening import open_transport
-from tests.e2e.runs import SOLILOQUY
 from tests.kafka import processes
 from tests.kafka.cluster import KafkaCluster
 from tests.node.node import ADDRESS, profile
@@ -60,7 +60,7 @@ class Stage:
 
     def start_model(self, *options: str) -> None:
         self.stop_model()
-        command = [SOLILOQUY, "model", "fake", "--http", _MODEL, *options]
+        command = [sys.executable, "-m", "benchmarks.endpoint", "--http", _MODEL, *options]
         self.model.append(processes.start(command, self.folder / "model.log"))
 
     def stop_model(self) -> None:

@@ -1,17 +1,23 @@
 """Authenticates, authorises and audits callers, over HTTP and gRPC alike."""
 
 import asyncio
+import ipaddress
 import logging
+import socket
 import time
-from collections.abc import Callable, Iterator
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import urlsplit
 
+from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.files import table_beside
 from soliloquy.runtime.metrics import counter, histogram
-from soliloquy_services.gateway.access.rate import RATE_LIMITS, RateLimits, TokenBuckets, rate_key
 from soliloquy_services.gateway.access.tokens import ROLE_OF, Token, TokenFile, allowed, is_steering
-from soliloquy_services.gateway.validation import Code, Refusal
+from soliloquy_services.gateway.refusals import Code, Refusal
 
 REQUESTS = counter("soliloquy_gateway_requests_total")
 SECONDS = histogram("soliloquy_gateway_request_seconds")
@@ -20,6 +26,56 @@ CALLER: ContextVar[str] = ContextVar("caller", default="")
 # Targets are cut in the audit log: a caller may name anything.
 _LONGEST = 200
 _REFUSED = (Code.UNAUTHENTICATED, Code.DENIED, Code.TOO_MANY)
+
+# Beyond this number, the caller who has been silent longest is forgotten.
+MOST_CALLERS = 10_000
+# A refused stranger waits before its answer: it would come again as soon as it has one.
+REFUSAL_SECONDS = 5.0
+# One IPv6 caller owns all addresses with the same prefix of this length.
+_OWN_BITS = 64
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RateLimit:
+    burst: float
+    per_second: float
+
+
+# By what is counted: calls, steering, strangers, visitors.
+RateLimits = Mapping[str, RateLimit]
+RATE_LIMITS: RateLimits = {name: RateLimit(**limit) for name, limit in table_beside(__file__, "rate.toml").items()}
+
+
+class TokenBuckets:
+    def __init__(self, limit: RateLimit, clock: Callable[[], float] = time.monotonic) -> None:
+        self._limit = limit
+        self._clock = clock
+        # The tokens left to each caller, and when they were counted.
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def take(self, who: str) -> float:
+        """Takes a token; returns the seconds until the next one, or 0 where it got one."""
+        now = self._clock()
+        left, at = self._left.pop(who, (self._limit.burst, now))
+        left = min(self._limit.burst, left + (now - at) * self._limit.per_second)
+        wait = 0.0 if left >= 1.0 else (1.0 - left) / self._limit.per_second
+        self._left[who] = (left if wait else left - 1.0, now)
+        if len(self._left) > MOST_CALLERS:
+            self._left.popitem(last=False)
+        return wait
+
+
+@lru_cache(maxsize=MOST_CALLERS)
+def rate_key(address: str) -> str:
+    """The key under which calls from an address are counted."""
+    try:
+        parsed = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(parsed, ipaddress.IPv4Address):
+        return str(parsed)
+    return str(parsed.ipv4_mapped or ipaddress.ip_network((int(parsed) >> _OWN_BITS << _OWN_BITS, _OWN_BITS)))
+
 
 # A name of its own, by which operators can filter.
 _audit = logging.getLogger("soliloquy_services.gateway.access.audit")
@@ -57,14 +113,10 @@ class Access:
     """Without tokens every caller is an operator: only for addresses that no other machine can reach."""
 
     def __init__(
-        self, tokens: TokenFile | None, *, limits: RateLimits = RATE_LIMITS, clock: Callable[[], float] | None = None
+        self, tokens: TokenFile | None, *, limits: RateLimits = RATE_LIMITS, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._tokens = tokens
-        timed = {"clock": clock} if clock else {}
-        self._calls = TokenBuckets(limits.calls, **timed)
-        self._steering = TokenBuckets(limits.steering, **timed)
-        self._strangers = TokenBuckets(limits.strangers, **timed)
-        self._visitors = TokenBuckets(limits.visitors, **timed)
+        self._buckets = {name: TokenBuckets(limit, clock) for name, limit in limits.items()}
 
     @property
     def requires_token(self) -> bool:
@@ -82,7 +134,7 @@ class Access:
         """Returns the caller; raises Refusal for unknown credentials."""
         if caller := self.caller(credentials):
             return caller
-        _take(self._strangers, rate_key(credentials.address), "calls without a valid token from this address")
+        self._take("strangers", rate_key(credentials.address), "calls without a valid token from this address")
         if credentials.token:
             raise Refusal(Code.UNAUTHENTICATED, "this token is not known: ask the gateway's operator for one")
         if credentials.certificate:
@@ -120,32 +172,31 @@ class Access:
     def pace(self, credentials: Credentials) -> None:
         """Counts a request before it is looked at; raises Refusal for an unknown caller with too many."""
         if self.caller(credentials) is None:
-            _take(self._visitors, rate_key(credentials.address), "requests without a valid token from this address")
+            self._take("visitors", rate_key(credentials.address), "requests without a valid token from this address")
 
     def recheck(self, credentials: Credentials) -> None:
         """Raises Refusal where the caller of an open stream has been removed."""
         if self.caller(credentials) is None:
             raise Refusal(Code.UNAUTHENTICATED, "this token was revoked: ask the gateway's operator for another")
 
+    def _take(self, kind: str, who: str, what: str) -> None:
+        if wait := self._buckets[kind].take(who):
+            raise Refusal(Code.TOO_MANY, f"too many {what}: wait {wait:.1f} s", retry_after=wait)
+
     def _permit(self, caller: Token, action: str, who: str) -> None:
         counted = caller.name or rate_key(who)
-        _take(self._calls, counted, "calls")
+        self._take("calls", counted, "calls")
         if not allowed(caller.role, action):
             needed = ROLE_OF.get(action, "nobody")
             raise Refusal(Code.DENIED, f"{action} requires the role {needed}; {caller.name} has the role {caller.role}")
         if is_steering(action):
-            _take(self._steering, counted, "calls that start or change something")
+            self._take("steering", counted, "calls that start or change something")
 
 
 def bearer(header: str) -> str:
     """The token of an Authorization header; empty without one."""
     kind, _, token = header.partition(" ")
     return token.strip() if kind.lower() == "bearer" else ""
-
-
-def _take(buckets: TokenBuckets, who: str, what: str) -> None:
-    if wait := buckets.take(who):
-        raise Refusal(Code.TOO_MANY, f"too many {what}: wait {wait:.1f} s", retry_after=wait)
 
 
 def _log_call(call: AuditRecord) -> None:
@@ -163,3 +214,34 @@ def target_of(request: object) -> str:
 def _plain(text: str) -> str:
     """On one line, whatever the caller sent."""
     return text[:_LONGEST].encode("unicode_escape").decode("ascii")
+
+
+def check_closed(addresses: Iterable[str]) -> None:
+    """Raises Failure for an address that other machines can reach."""
+    for address in addresses:
+        host = address.rpartition(":")[0].strip("[]")
+        if not _all_loopback(host):
+            raise Failure(f"{address} can be reached from other machines: set --tokens FILE, or listen on 127.0.0.1")
+
+
+def _all_loopback(host: str) -> bool:
+    try:
+        addresses = {str(place[4][0]) for place in socket.getaddrinfo(host or None, None, flags=socket.AI_PASSIVE)}
+    except OSError:
+        return False
+    return all(ipaddress.ip_address(place.partition("%")[0]).is_loopback for place in addresses)
+
+
+def names_loopback(authority: str) -> bool:
+    """Checks a Host header: a page of another site whose name resolves here still sends that site's name."""
+    try:
+        host = urlsplit(f"//{authority}").hostname or ""
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def same_origin(authority: str, origin: str) -> bool:
+    """Whether the page named in an Origin header came from the host that is called."""
+    scheme, _, rest = origin.partition("://")
+    return scheme in ("http", "https") and rest.lower() == authority.lower()

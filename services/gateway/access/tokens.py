@@ -27,6 +27,12 @@ _ACTIONS: dict[str, list[str]] = table_beside(__file__, "roles.toml")
 ROLE_OF: dict[str, Role] = {action: role for role in ROLES for action in _ACTIONS[role]}
 # How soon a change of the file takes effect.
 CHECK_SECONDS = 1.0
+_ADVICE = {
+    "name": "use up to 64 letters, digits, dots, dashes, spaces, @ and underscores",
+    "role": f"use {' or '.join(ROLES)}",
+    "sha256": "write the 64 lower-case hexadecimal digits of the token's digest",
+    "expires": "use a time with its zone, e.g. 2030-01-31T00:00:00Z",
+}
 _HINT = "each [[token]] has a name, a role and the sha256 of the token"
 
 _log = logging.getLogger(__name__)
@@ -123,14 +129,8 @@ def _fault(error: ValidationError) -> str:
     place, *field = first["loc"] or ("?",)
     entry = f"token {place + 1}" if isinstance(place, int) else "the tokens"
     match field:
-        case ["role"]:
-            return f"{entry}: invalid role: use {' or '.join(ROLES)}"
-        case ["sha256"]:
-            return f"{entry}: invalid sha256: write the 64 lower-case hexadecimal digits of the token's digest"
-        case ["expires", *_]:
-            return f"{entry}: invalid expires: use a time with its zone, e.g. 2030-01-31T00:00:00Z"
-        case ["name"]:
-            return f"{entry}: invalid name: use up to 64 letters, digits, dots, dashes, spaces, @ and underscores"
+        case [str(name), *_] if name in _ADVICE:
+            return f"{entry}: invalid {name}: {_ADVICE[name]}"
         case [str(name)]:
             return f"{entry}: unknown field {name!r}: {_HINT}"
         case _:

@@ -22,7 +22,6 @@ from soliloquy.v1.events_pb2 import ConversationFinished
 from soliloquy.v1.runs_pb2 import Run
 from soliloquy_services.gateway.access.access import CALLER
 from soliloquy_services.gateway.chat import progress
-from soliloquy_services.gateway.chat.endpoints import ChosenModel, EndpointRules
 from soliloquy_services.gateway.chat.messages import (
     ChatFinished,
     ChatMessage,
@@ -31,12 +30,14 @@ from soliloquy_services.gateway.chat.messages import (
     ChatRecipe,
     ChatState,
     ChatTutorInfo,
+    ChosenModel,
+    EndpointRules,
     StartChat,
     clean_text,
 )
 from soliloquy_services.gateway.chat.progress import ProgressEvent, progress_of
 from soliloquy_services.gateway.chat.tutor import ChatTutor, TutorModel, person_in, recipes_for, refuse_stand_in
-from soliloquy_services.gateway.validation import Code, Refusal
+from soliloquy_services.gateway.refusals import Code, Refusal
 
 # Kept chats of a recipe form one dataset: the run's second part names the recipe and its prompts.
 RUN = "chats"
@@ -126,15 +127,14 @@ class Chats:
         publish: Publish,
         settings: ChatSettings,
         *,
-        rules: EndpointRules | None = None,
-        open_tutor: TutorOpener | None = None,
+        rules: EndpointRules,
+        open_tutor: TutorOpener,
     ) -> None:
-        """Without `open_tutor`, nobody can choose another model."""
         self._tutor = tutor
         self._problems = problems
         self._publish = publish
         self._settings = settings
-        self._rules = rules or EndpointRules()
+        self._rules = rules
         self._open_tutor = open_tutor
         self._closing: set[asyncio.Future[None]] = set()
         self._open: ExpiringCache[_Chat] = ExpiringCache(settings.idle_seconds, lambda chat: self._close(chat.tutor))
@@ -232,8 +232,6 @@ class Chats:
             return self._tutor
         chosen = ChosenModel(base_url=request.endpoint.strip(), name=request.model.strip(), key=request.key.strip())
         self._rules.check(chosen)
-        if self._open_tutor is None:
-            raise Refusal(Code.INVALID, "endpoint: this gateway tutors with its own model only")
         return await self._open_tutor(chosen, listed=self._rules.lists(chosen.base_url))
 
     def _close(self, tutor: ChatTutor) -> None:

@@ -26,7 +26,7 @@ from soliloquy_services.gateway.chat.chats import ChatSettings, ExpiringCache, P
 from soliloquy_services.gateway.chat.messages import clean_text
 from soliloquy_services.gateway.chat.progress import REPLY_AGAIN, Report, progress_of
 from soliloquy_services.gateway.chat.tutor import ChatTutor, person_in, recipes_for, refuse_stand_in
-from soliloquy_services.gateway.validation import Code, Refusal
+from soliloquy_services.gateway.refusals import Code, Refusal
 
 # Separates a reply that was sent and does not count from the one in its place.
 _REPLACED = "\n\n"

@@ -11,7 +11,7 @@ from soliloquy.runtime.events import ConversationEvent
 from soliloquy.runtime.values import plain, status_name
 from soliloquy.v1.conversation_pb2 import Conversation, Turn
 from soliloquy.v1.events_pb2 import CalculationNeeded, CodeFailed, CodeWritten, ReplyNeeded
-from soliloquy_services.gateway.validation import Refusal
+from soliloquy_services.gateway.refusals import Refusal
 
 
 class ProgressEvent(NamedTuple):

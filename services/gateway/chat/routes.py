@@ -20,10 +20,9 @@ from soliloquy_services.gateway.chat.messages import (
     StartChat,
     parse_body,
 )
-from soliloquy_services.gateway.http.responses import json_response
+from soliloquy_services.gateway.http.answers import Stream, event, json_response
 from soliloquy_services.gateway.http.routes import HttpRoute, RequestContext
-from soliloquy_services.gateway.http.streams import Stream, event
-from soliloquy_services.gateway.validation import Refusal
+from soliloquy_services.gateway.refusals import Refusal
 
 # Texts are bounded in characters, and JSON writes a character in at most twelve bytes.
 _MOST_BYTES = 256 * 1024

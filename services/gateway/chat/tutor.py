@@ -30,7 +30,7 @@ from soliloquy.v1.events_pb2 import (
 from soliloquy.v1.model_pb2 import GenerateRequest
 from soliloquy_services.gateway.chat import progress
 from soliloquy_services.gateway.chat.progress import Report
-from soliloquy_services.gateway.validation import Code, Refusal
+from soliloquy_services.gateway.refusals import Code, Refusal
 
 _log = logging.getLogger(__name__)
 _AGAIN_SECONDS = 1.0

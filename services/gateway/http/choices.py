@@ -1,19 +1,18 @@
 """The choices of whoever starts a run or a chat."""
 
 import asyncio
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from soliloquy.recipes.packages import DEFAULT, folder, known_recipes
+from soliloquy.recipes.packages import DEFAULT, known_recipes
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.model.settings import Models
-from soliloquy_services.gateway.http.files import FormatChoice, formats
+from soliloquy_services.gateway.http.downloads import FormatChoice, formats
 from soliloquy_services.gateway.http.routes import HttpRoute, RequestContext
 from soliloquy_services.gateway.planning import Offered
+from soliloquy_services.gateway.requests import RUN_LIMITS
 from soliloquy_services.gateway.service import Gateway
-from soliloquy_services.gateway.validation import RUN_LIMITS
 
 # A form's initial values, beside the usual values of `limits.toml`.
 _DEFAULTS: Mapping[str, str | int] = {"recipe": DEFAULT, "conversations": 100, "seed": 0}
@@ -84,12 +83,5 @@ def _recipe(name: str) -> RecipeChoice:
         # A recipe that writes problems has no student.
         tutoring=not recipe.topics,
         words=words_of(name, recipe),
-        rules=_rules(name),
+        rules={rule: told.says for rule, told in recipe.rules.book.rules.items()} if recipe.rules else {},
     )
-
-
-def _rules(recipe: str) -> Mapping[str, str]:
-    """Reads the rules of a recipe that lists them in `rules.toml`, as ours do."""
-    file = folder(recipe) / "rules.toml"
-    rules = tomllib.loads(file.read_text("utf-8")).get("rules", {}) if file.exists() else {}
-    return {name: meaning for name, meaning in rules.items() if isinstance(meaning, str)}

@@ -14,7 +14,7 @@ from starlette.datastructures import QueryParams
 from starlette.requests import ClientDisconnect, Request
 
 from soliloquy.problems.files.reading.json_rows import NotJson, parse_json
-from soliloquy_services.gateway.validation import Code, Refusal
+from soliloquy_services.gateway.refusals import Code, Refusal
 
 MOST_BODY_BYTES = 1024**2
 BODY_SECONDS = 10.0

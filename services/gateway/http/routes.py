@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from soliloquy_services.gateway.access.access import Access, AuditRecord, Credentials
+from soliloquy_services.gateway.http.answers import GREETING, Stream
 from soliloquy_services.gateway.http.parsing import MOST_BODY_BYTES, Json, read_body
-from soliloquy_services.gateway.http.streams import GREETING, Stream
 
 Method = Literal["GET", "POST", "DELETE"]
 DRY_RUN = "dry_run"

@@ -19,13 +19,12 @@ from soliloquy.v1.gateway_pb2 import (
 )
 from soliloquy_services.gateway.access.access import target_of
 from soliloquy_services.gateway.grpc_server import SERVICE, method_name
+from soliloquy_services.gateway.http.answers import CachedEncoder, Stream, encoded_event, event, json_response
 from soliloquy_services.gateway.http.openapi import comments
 from soliloquy_services.gateway.http.parsing import parse_message
-from soliloquy_services.gateway.http.responses import CachedEncoder, json_response
 from soliloquy_services.gateway.http.routes import DRY_RUN, HttpRoute, Method, RequestContext
-from soliloquy_services.gateway.http.streams import Stream, encoded_event, event
+from soliloquy_services.gateway.refusals import Code, Refusal, answered
 from soliloquy_services.gateway.service import Gateway
-from soliloquy_services.gateway.validation import Code, Refusal
 from soliloquy_services.gateway.watching import Skipped
 
 # The method, path and name of each RPC, and the event name of a stream's messages. Fields in braces come from the path,
@@ -92,13 +91,14 @@ class RunRoutes:
         call = getattr(self._gateway, method_name(rpc.name))
         if event_name:
             return await context.stream(self._events(event_name, call(message)))
-        if isinstance(message, StartRunRequest) and is_dry:
-            context.audit.what = "ForecastRun"
-            return json_response(await self._gateway.forecast_run(message))
-        if isinstance(message, StartRunRequest):
-            status, is_new = await self._gateway.begin_run(message)
-            return json_response(status, 201 if is_new else 200)
-        return json_response(await call(message))
+        async with answered():
+            if isinstance(message, StartRunRequest) and is_dry:
+                context.audit.what = "ForecastRun"
+                return json_response(await self._gateway.forecast_run(message))
+            if isinstance(message, StartRunRequest):
+                status, is_new = await self._gateway.begin_run(message)
+                return json_response(status, 201 if is_new else 200)
+            return json_response(await call(message))
 
     async def _watch_pipeline(self, context: RequestContext) -> Response:
         """Streams once a second how many events wait at each service."""
@@ -117,7 +117,8 @@ class RunRoutes:
         """A finished conversation as the console draws it."""
         run, conversation_id = context.path_parameter("run"), context.path_parameter("conversation")
         request = GetConversationRequest(run=run, conversation=conversation_id)
-        return await asyncio.to_thread(_view, await self._gateway.get_conversation(request))
+        async with answered():
+            return await asyncio.to_thread(_view, await self._gateway.get_conversation(request))
 
 
 def _only_dry_run(query: QueryParams, *, may_be_dry: bool) -> bool:

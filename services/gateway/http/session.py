@@ -9,9 +9,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from soliloquy_services.gateway.access.access import Credentials, bearer
-from soliloquy_services.gateway.http.responses import json_response
+from soliloquy_services.gateway.http.answers import json_response
 from soliloquy_services.gateway.http.routes import HttpRoute, RequestContext
-from soliloquy_services.gateway.validation import Code, Refusal
+from soliloquy_services.gateway.refusals import Code, Refusal
 
 COOKIE = "soliloquy"
 # A working day.

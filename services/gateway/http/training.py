@@ -14,7 +14,7 @@ from soliloquy.runtime.completions import first_error
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.files import NotRegular, parsed_json, read_json
 from soliloquy_services.gateway.http.routes import HttpRoute, RequestContext
-from soliloquy_services.gateway.validation import Code, Refusal
+from soliloquy_services.gateway.refusals import Code, Refusal
 
 _ACTIVE, _VERSIONS, _REPORT = "active.json", "versions", "report.json"
 # JSON has no other numbers, and browsers would refuse the answer.

@@ -22,11 +22,10 @@ from soliloquy_services.model.engines.engine import (
     UnknownAdapter,
 )
 from soliloquy_services.model.engines.grammar import Stops, grammar
-from soliloquy_services.model.engines.matrices import check_matrices
 from soliloquy_services.model.engines.metrics import EngineMetrics
 from soliloquy_services.model.engines.settings import EngineSettings
 from soliloquy_services.model.engines.tokenizer import ChatTokenizer
-from soliloquy_services.model.engines.weights import check_base, check_fits, read_adapter
+from soliloquy_services.model.engines.weights import check_base, check_fits, check_matrices, read_adapter
 
 _LOOK_CHARACTERS = 200
 

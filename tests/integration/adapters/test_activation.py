@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Self
@@ -19,7 +20,8 @@ from soliloquy_training.adapters.activation import Activation, Canary
 from soliloquy_training.adapters.registry import Active, NotActivated, Registry
 from soliloquy_training.adapters.serving import ModelService
 from soliloquy_training.adapters.version import Version, read_version
-from tests.integration.model.asking import Asking
+from tests.integration.model.asking import short
+from tests.integration.model.serving import Load
 from tests.models import needs_torch
 from tests.unit.training.adapters.folders import front_matter
 
@@ -110,17 +112,17 @@ async def test_an_adapter_answers_when_it_is_active_and_the_one_before_after_a_r
 ) -> None:
     first, other, _ = versions
     await activation.activate(first, prompts(), readable=0.0)
-    async with Asking(port=int(address.rpartition(":")[2]), adapter="tutor", callers=2) as asking:
-        assert set(await asking.more()) == {first.digest}
+    async with Load(port=int(address.rpartition(":")[2]), make=partial(short, "tutor"), callers=2) as load:
+        assert await load.digests() == {first.digest}
         active = await activation.activate(other, prompts(), readable=0.0)
         assert (active.version, active.before) == (other.id, (first.id,))
-        assert set(await asking.more()) == {other.digest}
+        assert await load.digests() == {other.digest}
         assert [adapter.name for adapter in (await service.info()).adapters] == ["tutor"]
         assert await activation.activate(other, prompts(), readable=0.0) == active
         back = await activation.roll_back("tutor")
         assert (back.version, back.before) == (first.id, ())
-        assert set(await asking.more()) == {first.digest}
-    assert asking.failures == []
+        assert await load.digests() == {first.digest}
+    assert load.failures == []
     with pytest.raises(NotActivated, match="no earlier version of 'tutor'"):
         await activation.roll_back("tutor")
 

@@ -5,8 +5,7 @@ import pytest
 from benchmarks import model_client
 from benchmarks.figures import figure, judged, merged
 from soliloquy_services.model.engines.scripted import ScriptedEngine
-from soliloquy_services.model.fake.server import FakeServer
-from soliloquy_services.model.fake.settings import FakeSettings, Fate
+from soliloquy_services.model.fake import FakeServer, FakeSettings, Fate
 
 ENGINE = ScriptedEngine()
 

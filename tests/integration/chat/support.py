@@ -15,10 +15,9 @@ from soliloquy.v1.conversation_pb2 import Conversation, Problem, Step
 from soliloquy.v1.events_pb2 import EnrichmentNeeded
 from soliloquy.v1.runs_pb2 import Run
 from soliloquy_services.gateway.chat.chats import Chats, ChatSettings
-from soliloquy_services.gateway.chat.endpoints import EndpointRules
-from soliloquy_services.gateway.chat.messages import ChatState, StartChat
+from soliloquy_services.gateway.chat.messages import ChatState, EndpointRules, StartChat
 from soliloquy_services.gateway.chat.progress import REPLY_AGAIN, ProgressEvent
-from soliloquy_services.gateway.validation import Refusal
+from soliloquy_services.gateway.refusals import Refusal
 from soliloquy_services.planner.handler import Enrichments, enrich
 
 PROBLEMS = ChatProblems()
@@ -58,7 +57,7 @@ async def room(
     latency: float = 0.0,
     noise: str = "none",
     sandbox_seconds: float = 10.0,
-    rules: EndpointRules | None = None,
+    rules: EndpointRules = EndpointRules(),  # noqa: B008 - it is frozen
     stand_in: bool = True,
 ) -> AsyncIterator[Room]:
     """Without a `stand_in`, the scripted model passes for one that can read a person in every recipe."""

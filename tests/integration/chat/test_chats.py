@@ -14,7 +14,7 @@ from soliloquy.v1.events_pb2 import ConversationFinished
 from soliloquy_services.gateway.access.access import CALLER
 from soliloquy_services.gateway.chat.chats import LEFT, ChatSettings
 from soliloquy_services.gateway.chat.messages import StartChat
-from soliloquy_services.gateway.validation import Code, Refusal
+from soliloquy_services.gateway.refusals import Code, Refusal
 from tests.integration.chat.support import BEGINNING, PROBLEMS, Room, answers, reply_in, room
 from tests.integration.executor.calling import served
 from tests.integration.executor.support import needs_runsc, started

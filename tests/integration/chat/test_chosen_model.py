@@ -6,11 +6,9 @@ import pytest
 
 from soliloquy.runs.model import scripted_model
 from soliloquy.runtime.model.keys import DEFAULT_KEY_VARIABLE
-from soliloquy_services.gateway.chat.endpoints import EndpointRules
-from soliloquy_services.gateway.chat.messages import ChatState, StartChat
-from soliloquy_services.gateway.validation import Code, Refusal
-from soliloquy_services.model.fake.server import FakeServer
-from soliloquy_services.model.fake.settings import FakeSettings
+from soliloquy_services.gateway.chat.messages import ChatState, EndpointRules, StartChat
+from soliloquy_services.gateway.refusals import Code, Refusal
+from soliloquy_services.model.fake import FakeServer, FakeSettings
 from tests.integration.chat.support import BEGINNING, MODEL, Room, reply_in, room
 from tests.integration.executor.support import needs_runsc
 

@@ -17,7 +17,8 @@ from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from soliloquy_services.gateway.access.access import Access
 from soliloquy_services.gateway.app import serving
 from soliloquy_services.gateway.chat.chats import ChatSettings
-from soliloquy_services.gateway.http.dispatcher import application
+from soliloquy_services.gateway.chat.messages import EndpointRules
+from soliloquy_services.gateway.http.application import application
 from soliloquy_services.gateway.settings import GatewaySettings
 from tests.cases import each_case
 from tests.integration.chat.support import BANK, BEGINNING, MODEL, PROBLEMS, answers
@@ -45,7 +46,7 @@ async def console(
                 GatewaySettings(),
                 Access(None),
                 stopping,
-                routes(_passing(talking, stand_in), transport, settings or ChatSettings()),
+                routes(_passing(talking, stand_in), transport, settings or ChatSettings(), EndpointRules()),
             ),
             stopping,
         ) as address,

@@ -36,7 +36,7 @@ async def test_values_come_back_as_the_python_objects_they_were(pool: SandboxPoo
     assert done.isolation.startswith("gvisor-")
 
 
-async def test_each_job_of_a_stream_gets_its_own_answer_as_soon_as_it_ends(pool: SandboxPool) -> None:
+async def test_each_job_of_a_batch_gets_its_own_answer_as_soon_as_it_ends(pool: SandboxPool) -> None:
     slow = range(0, 200, 40)
     jobs = [
         Job(id=f"job-{n}", code=f"import time; time.sleep(.2); x = {n} ** 2" if n in slow else f"x = {n} ** 2")
@@ -120,11 +120,10 @@ async def test_the_faults_of_a_callers_own_batch_reach_the_caller(pool: SandboxP
         assert [execution async for execution in client.execute_many([])] == []
 
 
-async def test_a_stream_that_is_left_half_way_leaves_the_pool_to_others(tmp_path: Path) -> None:
+async def test_a_batch_that_is_left_half_way_leaves_the_pool_to_others(tmp_path: Path) -> None:
     async with started(tmp_path, wall_seconds=1.0) as pool, client_of(pool) as client:
         jobs = [Job(id="quick", code="x = 1"), *(Job(id=str(n), code=ENDLESS) for n in range(40))]
-        async for execution in client.execute_many(jobs):
-            assert execution.job_id == "quick"
+        async for _ in client.execute_many(jobs):
             break
         before = time.monotonic()
         assert (await client.execute("x = 1", ["x"])).values == {"x": 1}

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.gateway.served import served
+from tests.integration.gateway.site import Site, guarded, site
 from tests.integration.gateway.support import Collecting, growing
 from tests.integration.transport.embedded import connect as open_log
 from tests.integration.transport.support import Connect
@@ -18,6 +19,20 @@ def connect(tmp_path: Path) -> Connect:
 @pytest.fixture
 def collecting() -> Collecting:
     return Collecting()
+
+
+@pytest.fixture
+async def open_site(tmp_path: Path) -> AsyncIterator[Site]:
+    """A gateway that admits every caller of this machine."""
+    async with site(tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def guarded_site(tmp_path: Path) -> AsyncIterator[Site]:
+    """A gateway that asks for the tokens of a reader and an operator."""
+    async with site(tmp_path, admitting=guarded(tmp_path)) as opened:
+        yield opened
 
 
 @pytest.fixture

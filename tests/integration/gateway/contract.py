@@ -32,8 +32,8 @@ from soliloquy.v1.gateway_pb2 import (
 from soliloquy.v1.runs_pb2 import Run, RunState
 from soliloquy_services.gateway.datasets import read_conversation
 from soliloquy_services.gateway.index import Entry
+from soliloquy_services.gateway.refusals import Code, Refusal
 from soliloquy_services.gateway.service import Gateway
-from soliloquy_services.gateway.validation import Code, Refusal
 from tests.integration.gateway.support import Collecting, asked, growing, opened, status_of
 from tests.integration.transport.support import Connect, held
 from tests.waiting import until

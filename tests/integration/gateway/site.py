@@ -9,8 +9,7 @@ from typing import Any
 
 import aiohttp
 
-from soliloquy_services.gateway.access.access import Access
-from soliloquy_services.gateway.access.rate import RateLimit, RateLimits
+from soliloquy_services.gateway.access.access import Access, RateLimit
 from soliloquy_services.gateway.access.tokens import TokenFile
 from soliloquy_services.gateway.app import access, answering
 from soliloquy_services.gateway.http.routes import HttpRoute
@@ -68,7 +67,7 @@ class Site:
 def guarded(folder: Path, **limits: RateLimit) -> Access:
     """Asks for the tokens of a reader and an operator, and is patient unless it is told otherwise."""
     chosen = {"calls": ROOMY, "steering": ROOMY, "strangers": ROOMY, "visitors": ROOMY} | limits
-    return Access(TokenFile(written(folder)), limits=RateLimits(**chosen))
+    return Access(TokenFile(written(folder)), limits=chosen)
 
 
 @asynccontextmanager

@@ -1,9 +1,7 @@
 """A gateway says what a run would take, from a former one or else from a rehearsal, and starts nothing."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -13,12 +11,12 @@ from soliloquy.runtime.model.settings_file import shipped_models
 from soliloquy.v1.gateway_pb2 import ForecastBasis, ListRunsRequest
 from soliloquy_services.executor.policy import SandboxSettings
 from soliloquy_services.executor.pool import SandboxPool
+from soliloquy_services.gateway.refusals import Code, Refusal
 from soliloquy_services.gateway.service import Gateway
 from soliloquy_services.gateway.settings import GatewaySettings
-from soliloquy_services.gateway.validation import Code, Refusal
 from tests.integration.gateway.contract import last_of
 from tests.integration.gateway.served import ARITHMETIC, command
-from tests.integration.gateway.site import START, Site, site
+from tests.integration.gateway.site import START, Site
 from tests.integration.gateway.support import PLANS, Collecting, asked, growing, opened
 from tests.integration.transport.support import Connect
 
@@ -28,12 +26,6 @@ def priced() -> Models:
     endpoint = Endpoint(engine="scripted", prompt_price=1.0, completion_price=1.0)
     models = shipped_models()
     return replace(models, endpoints=dict.fromkeys(models.endpoints, endpoint))
-
-
-@pytest.fixture
-async def open_site(tmp_path: Path) -> AsyncIterator[Site]:
-    async with site(tmp_path) as opened_site:
-        yield opened_site
 
 
 async def test_a_former_run_of_the_recipe_tells_calls_tokens_and_time(connect: Connect) -> None:

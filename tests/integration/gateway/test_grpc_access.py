@@ -15,14 +15,11 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from soliloquy.v1.gateway_pb2 import (
     GetRunRequest,
     ListRunsRequest,
-    StartRunRequest,
     TailConversationsRequest,
     WatchRunRequest,
 )
 from soliloquy.v1.gateway_pb2_grpc import RunServiceStub
-from soliloquy.v1.runs_pb2 import RunRequest
-from soliloquy_services.gateway.access.access import REQUESTS
-from soliloquy_services.gateway.access.rate import RateLimit
+from soliloquy_services.gateway.access.access import REQUESTS, RateLimit
 from soliloquy_services.gateway.access.tokens import CHECK_SECONDS, ROLE_OF
 from soliloquy_services.gateway.grpc_server import SERVICE
 from tests.integration.gateway.site import OPERATOR, READER, Site, guarded, site
@@ -56,17 +53,6 @@ async def status_of(at: Site, name: str, *metadata: tuple[str, str]) -> grpc.Sta
         except grpc.aio.AioRpcError as error:
             return error.code()
     return STATUS.OK
-
-
-async def test_a_run_is_started_in_the_name_on_the_token(at: Site) -> None:
-    async with grpc.aio.insecure_channel(at.grpc) as channel:
-        stub: Any = RunServiceStub(channel)
-        request = StartRunRequest(
-            request=RunRequest(recipe="soliloquy", problems="arithmetic", conversations=3), request_id="one"
-        )
-        started = await stub.StartRun(request, metadata=bearing(OPERATOR))
-        seen = await stub.GetRun(GetRunRequest(run=started.id), metadata=bearing(READER))
-    assert seen.requested_by == "olga"
 
 
 @pytest.mark.parametrize("name", [method.name for method in SERVICE.methods])

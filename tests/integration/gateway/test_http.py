@@ -2,24 +2,17 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
 import aiohttp
-import pytest
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
 
 from soliloquy.recipes.prompts import own_texts
 from tests.integration.gateway.site import START, Site, connected, head, site
 from tests.waiting import until
-
-
-@pytest.fixture
-async def open_site(tmp_path: Path) -> AsyncIterator[Site]:
-    async with site(tmp_path) as opened:
-        yield opened
 
 
 async def events(at: Site, path: str) -> AsyncGenerator[tuple[str, Any], None]:
@@ -118,6 +111,8 @@ async def test_choices_are_what_a_run_may_be_started_with(open_site: Site) -> No
     choices = (await open_site.ask("GET", "/v1/choices")).body
     tutoring = {recipe["name"]: recipe["tutoring"] for recipe in choices["recipes"]}
     assert tutoring["soliloquy"]
+    [rules] = [recipe["rules"] for recipe in choices["recipes"] if recipe["name"] == "soliloquy"]
+    assert rules["empty"] == "a message without a word"
     assert not tutoring["mathwell"]
     assert {"name": "physics", "kind": "bank"} in choices["problems"]
     assert choices["limits"]["max_turns"] == {"usual": 20, "least": 2, "most": 200}

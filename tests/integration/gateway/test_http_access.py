@@ -3,16 +3,15 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
 
-from soliloquy_services.gateway.access.rate import RateLimit
+from soliloquy_services.gateway.access.access import RateLimit
 from soliloquy_services.gateway.access.tokens import ROLE_OF
-from soliloquy_services.gateway.http.dispatcher import HEADERS
+from soliloquy_services.gateway.http.application import HEADERS
 from tests.integration.gateway.site import OPERATOR, READER, START, Site, connected, guarded, head, site
 from tests.unit.gateway.tokens import entry, written
 from tests.waiting import until
@@ -21,18 +20,6 @@ JSON = {"content-type": "application/json"}
 STRANGE = {"authorization": "Bearer guess"}
 # Every call that takes a role, with names that lead nowhere.
 NOWHERE = {"{run}": "no-run", "{conversation}": "none", "{id}": "none", "{name}": "none", "{format}": "none"}
-
-
-@pytest.fixture
-async def open_site(tmp_path: Path) -> AsyncIterator[Site]:
-    async with site(tmp_path) as opened:
-        yield opened
-
-
-@pytest.fixture
-async def guarded_site(tmp_path: Path) -> AsyncIterator[Site]:
-    async with site(tmp_path, admitting=guarded(tmp_path)) as opened:
-        yield opened
 
 
 async def calls(at: Site) -> list[tuple[str, str, str]]:
@@ -96,7 +83,7 @@ async def test_whoever_asks_too_often_is_told_when_to_come_back(tmp_path: Path) 
 async def test_a_stranger_who_asks_too_often_waits_and_nobody_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("soliloquy_services.gateway.http.dispatcher.REFUSAL_SECONDS", 1.0)
+    monkeypatch.setattr("soliloquy_services.gateway.http.application.REFUSAL_SECONDS", 1.0)
     async with site(tmp_path, admitting=guarded(tmp_path, visitors=RateLimit(burst=1, per_second=0.1))) as at:
         assert (await at.ask("GET", "/")).status == 200
         began = time.monotonic()
@@ -111,7 +98,7 @@ async def test_the_wait_of_a_refused_stranger_ends_when_it_leaves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The test would reach its limit before.
-    monkeypatch.setattr("soliloquy_services.gateway.http.dispatcher.REFUSAL_SECONDS", 3600.0)
+    monkeypatch.setattr("soliloquy_services.gateway.http.application.REFUSAL_SECONDS", 3600.0)
 
     def answering() -> int:
         return sum("run_asgi" in str(task.get_coro()) for task in asyncio.all_tasks())

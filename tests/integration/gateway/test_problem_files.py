@@ -1,9 +1,8 @@
 """Runs about problems of one's own, from the folder that the gateway was given."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,13 +10,12 @@ from soliloquy.problems.bank.bank import load_bank
 from soliloquy.runs.gateway import Plans
 from soliloquy.runtime.model.settings_file import shipped_models
 from soliloquy.v1.conversation_pb2 import Problem
-from soliloquy.v1.gateway_pb2 import ResumeRunRequest, RunForecast, StartRunRequest
+from soliloquy.v1.gateway_pb2 import ResumeRunRequest, StartRunRequest
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
-from soliloquy_services.gateway.planning import FormerRun, Offered
+from soliloquy_services.gateway.refusals import Code, Refusal
 from soliloquy_services.gateway.service import Gateway
 from soliloquy_services.gateway.settings import GatewaySettings
-from soliloquy_services.gateway.validation import Code, Refusal
-from tests.integration.gateway.support import Collecting, growing, status_of
+from tests.integration.gateway.support import PLANS, Collecting, growing, status_of
 from tests.integration.transport.support import Connect
 from tests.waiting import until
 
@@ -59,22 +57,13 @@ async def test_a_broken_file_is_refused_by_its_line(connect: Connect, plans: Pla
                 await gateway.start_run(asked("broken.jsonl"))
 
 
-@dataclass(frozen=True, kw_only=True)
-class SpoiltPlans:
+class SpoiltPlans(Plans):
     """The third problem of a run whose seed is 13 cannot be drawn."""
 
-    plans: Plans
+    def run(self, request: RunRequest, execution: str) -> Run:
+        return PLANS.run(request, execution)
 
-    def run(self, request: RunRequest, growing: str) -> Run:
-        return self.plans.run(request, growing)
-
-    def offered(self) -> Sequence[Offered]:
-        return self.plans.offered()
-
-    async def forecast(self, request: RunRequest, former: FormerRun | None) -> RunForecast:
-        return await self.plans.forecast(request, former)
-
-    def problems(self, request: RunRequest) -> "SpoiltPlans":
+    def problems(self, request: RunRequest) -> Any:
         return self
 
     def problem(self, run_seed: int, ordinal: int) -> Problem:
@@ -83,9 +72,10 @@ class SpoiltPlans:
         return load_bank("arithmetic").problem(run_seed, ordinal)
 
 
-async def test_a_problem_that_cannot_be_drawn_holds_up_its_own_run_and_no_other(connect: Connect, plans: Plans) -> None:
+async def test_a_problem_that_cannot_be_drawn_holds_up_its_own_run_and_no_other(connect: Connect) -> None:
+    plans = SpoiltPlans(models=shipped_models(), noise="none", files=None)
     async with connect() as transport:
-        gateway = Gateway(transport, SpoiltPlans(plans=plans), GatewaySettings())
+        gateway = Gateway(transport, plans, GatewaySettings())
         async with growing(transport, Collecting()), gateway.at_work():
             request = RunRequest(recipe="soliloquy", problems="arithmetic", conversations=5, seed=13)
             spoilt = await gateway.start_run(StartRunRequest(request=request, request_id="spoilt"))

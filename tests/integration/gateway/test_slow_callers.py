@@ -11,15 +11,9 @@ import pytest
 from soliloquy.v1.conversation_pb2 import Summary
 from soliloquy.v1.gateway_pb2 import FinishedConversation
 from soliloquy_services.gateway import app
-from soliloquy_services.gateway.http import connection, parsing, streams
+from soliloquy_services.gateway.http import answers, connection, parsing
 from tests.integration.gateway.site import Site, connected, head, site
 from tests.waiting import until
-
-
-@pytest.fixture
-async def open_site(tmp_path: Path) -> AsyncIterator[Site]:
-    async with site(tmp_path) as opened:
-        yield opened
 
 
 async def test_ten_megabytes_are_refused_before_they_are_sent(open_site: Site) -> None:
@@ -143,7 +137,7 @@ async def test_who_begins_a_second_request_and_does_not_end_it_is_not_waited_for
 async def test_who_reads_slowly_costs_a_bounded_buffer_and_is_dropped_in_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streams, "STALL_SECONDS", 0.3)
+    monkeypatch.setattr(answers, "STALL_SECONDS", 0.3)
     async with site(tmp_path) as at:
         at.collecting.open.clear()
         run = await at.start()

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ import grpc
 
 from benchmarks.model_load import caller, channel
 from benchmarks.processes import family, replicas, stats
-from soliloquy.v1.model_pb2 import GenerateRequest, Message
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Message
 from soliloquy.v1.model_pb2_grpc import ModelServiceStub
 from tests.chaos.kafka.installation import free_ports
 from tests.waiting import PATIENCE_SECONDS, until
@@ -111,13 +112,17 @@ class Service:
 
 @dataclass(kw_only=True)
 class Load:
-    """Runs callers for as long as a block lasts, which retry when no replica answers."""
+    """Runs callers for as long as a block lasts, each of which sends its next request on every answer.
 
-    service: Service
+    They retry when no replica answers.
+    """
+
+    port: int
+    # Makes the request of a caller, by the caller's number and that of the answers so far.
+    make: Callable[[int, int], GenerateRequest]
     callers: int = 8
-    # Whether each caller is one conversation.
-    conversations: bool = False
-    answered: int = 0
+    # When each was asked for, by what, and what came.
+    answers: list[tuple[float, GenerateRequest, Completion]] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
 
     async def __aenter__(self) -> "Load":
@@ -131,18 +136,26 @@ class Load:
 
     async def more(self, answers: int = 50) -> None:
         """Returns after this many more answers."""
-        wanted = self.answered + answers
-        await until(lambda: self.answered + len(self.failures) >= wanted)
+        wanted = len(self.answers) + answers
+        await until(lambda: len(self.answers) + len(self.failures) >= wanted)
+
+    async def digests(self, answers: int = 8) -> set[str]:
+        """Returns the adapters that answered this many requests which were sent after the call."""
+        begun = time.monotonic()
+
+        def since() -> list[str]:
+            return [answer.adapter_digest for asked, _, answer in self.answers if asked > begun]
+
+        await until(lambda: len(since()) >= answers)
+        return {*since()}
 
     async def _call(self, number: int) -> None:
-        async with channel(self.service.grpc) as opened:
+        async with channel(self.port) as opened:
             call = caller(opened)
             while not self._over:
-                text = f"caller {number} answer {self.answered}"
+                asked, made = time.monotonic(), self.make(number, len(self.answers))
                 try:
-                    answer = await call(request(text, conversation=f"{number}" if self.conversations else ""))
-                    assert answer.text == text
-                    self.answered += 1
+                    self.answers.append((asked, made, await call(made)))
                 except grpc.aio.AioRpcError as error:
                     self.failures.append(f"{error.code()}: {error.details()}")
 

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from soliloquy.cli.main import commands
 from soliloquy.runtime.weights import base_digest
 from soliloquy.v1.model_pb2 import Adapter
 from soliloquy_training.adapters.registry import Registry
-from tests.integration.model.asking import Asking
+from tests.integration.model.asking import short
+from tests.integration.model.serving import Load
 from tests.unit.training.adapters.folders import front_matter
 
 # In CI a missing library is a failure, not a reason to skip.
@@ -57,12 +59,12 @@ async def test_adapters_come_and_go_under_load_without_a_lost_request(port: int,
     first, other = registry.versions()
     begun = await told(registry, port, "activate", first.id, "--readable", "0")
     assert (begun.exit_code, begun.output) == (0, f"active: {first.id}\n")
-    async with Asking(port=port, adapter="tutor") as asking:
-        assert set(await asking.more()) == {first.digest}
+    async with Load(port=port, make=partial(short, "tutor"), callers=4) as load:
+        assert await load.digests() == {first.digest}
         await told(registry, port, "activate", other.id, "--readable", "0")
-        assert set(await asking.more()) == {other.digest}
+        assert await load.digests() == {other.digest}
         back = await told(registry, port, "rollback", "tutor")
-        assert set(await asking.more()) == {first.digest}
-    assert asking.failures == []
+        assert await load.digests() == {first.digest}
+    assert load.failures == []
     assert (back.exit_code, back.output) == (0, f"active: {first.id}\n")
     assert (registry.active()["tutor"].version, registry.active()["tutor"].before) == (first.id, ())

@@ -5,8 +5,7 @@ import asyncio
 import pytest
 
 from soliloquy.runtime.model import ListenedModel, remote
-from soliloquy_services.model.fake.server import FakeServer
-from soliloquy_services.model.fake.settings import FakeSettings, Fate
+from soliloquy_services.model.fake import FakeServer, FakeSettings, Fate
 from tests.unit.model.hosted import ENGINE, asking
 from tests.unit.runtime.model.streams import KeptStreams
 from tests.unit.scripted.driver import opening, played

@@ -79,6 +79,21 @@ async def answers_of_both(service: Service, adapter: str = "") -> list[Completio
                 return answers
 
 
+def load(service: Service, *, conversations: bool = False) -> Load:
+    """Callers, each of which may be one conversation."""
+
+    def make(number: int, answered: int) -> GenerateRequest:
+        text = f"caller {number} answer {answered}"
+        return request(text, conversation=f"{number}" if conversations else "")
+
+    return Load(port=service.grpc, make=make)
+
+
+def assert_answered(load: Load) -> None:
+    assert load.failures == []
+    assert all(answer.text == asked.messages[0].text for _, asked, answer in load.answers)
+
+
 async def digests(service: Service, adapter: str) -> set[str]:
     """Returns the weights of the adapter that the two replicas answer by."""
     return {answer.adapter_digest for answer in await answers_of_both(service, adapter)}
@@ -183,13 +198,13 @@ async def test_a_killed_replica_costs_no_answer_and_its_successor_has_the_adapte
         loaded = (await stub.LoadAdapter(asked, timeout=20)).adapter
     before = service.replicas()
     assert len(before) == 2
-    async with Load(service=service) as load:
-        await load.more()
+    async with load(service) as calling:
+        await calling.more()
         os.kill(min(before), signal.SIGKILL)
-        await load.more()
+        await calling.more()
         await until(lambda: len(service.replicas() - before) == 1)
-        await load.more()
-    assert load.failures == []
+        await calling.more()
+    assert_answered(calling)
     assert await digests(service, "tutor") == {loaded.digest}
 
 
@@ -197,38 +212,38 @@ async def test_conversations_of_a_killed_replica_go_on_at_another_and_none_of_th
     service: Service,
 ) -> None:
     before = service.replicas()
-    async with Load(service=service, conversations=True) as load:
-        await load.more()
+    async with load(service, conversations=True) as calling:
+        await calling.more()
         os.kill(min(before), signal.SIGKILL)
-        await load.more()
+        await calling.more()
         await until(lambda: len(service.replicas() - before) == 1)
-        await load.more()
-    assert load.failures == []
+        await calling.more()
+    assert_answered(calling)
 
 
 @pytest.mark.thorough
 async def test_replacing_the_replicas_costs_no_answer(service: Service) -> None:
     before = service.replicas()
-    async with Load(service=service) as load:
-        await load.more()
+    async with load(service) as calling:
+        await calling.more()
         service.tell(signal.SIGHUP)
         assert await asyncio.to_thread(service.line) == "replicas replaced"
-        await load.more()
-    assert load.failures == []
+        await calling.more()
+    assert_answered(calling)
     await until(lambda: not before & service.replicas())
 
 
 @pytest.mark.thorough
 async def test_a_replica_whose_engine_is_stuck_is_replaced(service: Service) -> None:
     before = service.replicas()
-    async with service.client() as stub, Load(service=service) as load:
+    async with service.client() as stub, load(service) as calling:
         stuck = asyncio.ensure_future(stub.Generate(request(STICK), timeout=60))
         await until(lambda: service.replicas() - before)
         await until(lambda: len(before - service.replicas()) == 1)
         with pytest.raises(grpc.aio.AioRpcError):
             await stuck
-        await load.more()
-    assert load.failures == []
+        await calling.more()
+    assert_answered(calling)
 
 
 async def test_the_end_answers_what_is_under_way_and_leaves_nothing_behind(service: Service) -> None:

@@ -51,8 +51,8 @@ def watched(folder: Path, bootstrap: str, *, conversations: int, steps: int, lat
     models.write_text(_MODELS.format(address=hosted), "utf-8")
     with ExitStack() as opened:
         others = opened.enter_context(_others())
-        answers = ["model", "fake", "--http", hosted, "--latency", latency, *_TROUBLES]
-        others.append(processes.start([SOLILOQUY, *answers], folder / "fake.log"))
+        answers = ["-m", "benchmarks.endpoint", "--http", hosted, "--latency", latency, *_TROUBLES]
+        others.append(processes.start([sys.executable, *answers], folder / "fake.log"))
         aside = ["-m", "tests.integration.observability.beside", str(folder), beside, str(steps)]
         others.append(processes.start([sys.executable, *aside], folder / "beside.log"))
         # Nothing receives the traces.

@@ -9,11 +9,20 @@ import pytest
 
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1 import gateway_pb2
-from soliloquy_services.gateway.access.access import CALLER, Access, Credentials
-from soliloquy_services.gateway.access.loopback import check_closed, names_loopback, same_origin
-from soliloquy_services.gateway.access.rate import MOST_CALLERS, RateLimit, RateLimits, TokenBuckets, rate_key
+from soliloquy_services.gateway.access.access import (
+    CALLER,
+    MOST_CALLERS,
+    Access,
+    Credentials,
+    RateLimit,
+    TokenBuckets,
+    check_closed,
+    names_loopback,
+    rate_key,
+    same_origin,
+)
 from soliloquy_services.gateway.access.tokens import CHECK_SECONDS, ROLE_OF, TokenFile
-from soliloquy_services.gateway.validation import Code, Refusal
+from soliloquy_services.gateway.refusals import Code, Refusal
 from tests.unit.gateway.tokens import OPERATOR, READER, entry, written
 
 RPC_ROUTES = gateway_pb2.DESCRIPTOR.services_by_name["RunService"].methods_by_name
@@ -31,7 +40,7 @@ class Clock:
 
 def access(folder: Path, *entries: str, **limits: RateLimit) -> Access:
     chosen = {"calls": ROOMY, "steering": ROOMY, "strangers": ROOMY, "visitors": ROOMY} | limits
-    return Access(TokenFile(written(folder, *entries)), limits=RateLimits(**chosen), clock=Clock())
+    return Access(TokenFile(written(folder, *entries)), limits=chosen, clock=Clock())
 
 
 def presented(token: str = "", certificate: str = "", address: str = "192.0.2.7") -> Credentials:

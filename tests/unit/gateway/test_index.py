@@ -14,8 +14,8 @@ from soliloquy.v1.gateway_pb2 import ListConversationsRequest, Verdict
 from soliloquy.v1.runs_pb2 import Run, RunState
 from soliloquy_services.gateway.datasets import FIRST_PAUSE_SECONDS, MOST_LOOKS, DatasetLooks, stored
 from soliloquy_services.gateway.index import Index
+from soliloquy_services.gateway.refusals import Refusal
 from soliloquy_services.gateway.runs import KnownRun
-from soliloquy_services.gateway.validation import Refusal
 
 RUN = Run(id="r", growing="g", max_attempts=2)
 

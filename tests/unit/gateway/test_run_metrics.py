@@ -1,7 +1,6 @@
 """What the gateway exports of runs: counts that outlive it, of a bounded number of runs."""
 
 from collections.abc import Iterator
-from contextlib import closing
 
 import pytest
 from prometheus_client import REGISTRY
@@ -11,7 +10,7 @@ from soliloquy.v1.conversation_pb2 import Conversation, Ending, Summary, TokenUs
 from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
 from soliloquy_services.gateway.runs import RunTable
-from soliloquy_services.gateway.watching import MOST, RunMetrics
+from soliloquy_services.gateway.watching import MOST, export_runs, forget_runs
 
 PRICED = Endpoint(engine="scripted", prompt_price=0.0, completion_price=1_000_000.0)
 ROLE = Role(temperature=1.0, top_p=1.0, max_tokens=1, endpoint="priced")
@@ -53,23 +52,16 @@ def exported(name: str) -> list[dict[str, str]]:
 
 
 @pytest.fixture
-def known() -> RunTable:
-    return RunTable(MODELS)
-
-
-@pytest.fixture
-def metrics(known: RunTable) -> Iterator[RunMetrics]:
-    with closing(RunMetrics(known)) as exporting:
-        yield exporting
+def known() -> Iterator[RunTable]:
+    yield RunTable(MODELS)
+    forget_runs()
     assert exported("soliloquy_run_info") == []
 
 
-def test_a_run_is_exported_with_who_requested_it_and_what_it_has_and_costs(
-    known: RunTable, metrics: RunMetrics
-) -> None:
+def test_a_run_is_exported_with_who_requested_it_and_what_it_has_and_costs(known: RunTable) -> None:
     change(known, 1, RunState.RUN_STATE_RUNNING, at=100.0)
     collect(known, 1, at=110.0)
-    metrics.update(now=120.0)
+    export_runs(known, now=120.0)
     labels = {"run": "r1-g", "name": "run 1", "requested_by": "physics-team", "state": "running"}
     assert value("soliloquy_run_info", **labels) == 1
     assert value("soliloquy_run_conversations", run="r1-g", outcome="accepted") == 1
@@ -81,24 +73,22 @@ def test_a_run_is_exported_with_who_requested_it_and_what_it_has_and_costs(
     assert value("soliloquy_run_cost", run="r1-g") == pytest.approx(3)
 
 
-def test_a_run_is_in_one_state_and_without_a_pace_has_no_time_left(known: RunTable, metrics: RunMetrics) -> None:
+def test_a_run_is_in_one_state_and_without_a_pace_has_no_time_left(known: RunTable) -> None:
     change(known, 1, RunState.RUN_STATE_RUNNING, at=100.0)
     collect(known, 1, at=110.0)
-    metrics.update(now=120.0)
+    export_runs(known, now=120.0)
     change(known, 1, RunState.RUN_STATE_SHORT, at=130.0)
-    metrics.update(now=140.0)
+    export_runs(known, now=140.0)
     assert [each["state"] for each in exported("soliloquy_run_info")] == ["short"]
     assert exported("soliloquy_run_eta_seconds") == []
     assert value("soliloquy_run_changed_timestamp_seconds", run="r1-g") == 130
 
 
-def test_of_many_runs_those_in_progress_and_the_latest_others_are_exported(
-    known: RunTable, metrics: RunMetrics
-) -> None:
+def test_of_many_runs_those_in_progress_and_the_latest_others_are_exported(known: RunTable) -> None:
     change(known, 0, RunState.RUN_STATE_PAUSED, at=0.0)
     for number in range(1, 2 * MOST):
         change(known, number, RunState.RUN_STATE_FINISHED, at=float(number))
-        metrics.update(now=1000.0)
+        export_runs(known, now=1000.0)
     runs = {each["run"] for each in exported("soliloquy_run_info")}
     assert len(runs) == MOST
     assert {"r0-g", f"r{2 * MOST - 1}-g"} <= runs

@@ -9,8 +9,8 @@ from soliloquy.v1.gateway_pb2 import StartRunRequest
 from soliloquy.v1.runs_pb2 import RunRequest
 from soliloquy_services.gateway.chat.messages import ChatState
 from soliloquy_services.gateway.http.openapi import Schemas
-from soliloquy_services.gateway.paging import page
-from soliloquy_services.gateway.validation import RUN_LIMITS, Code, Refusal, validated
+from soliloquy_services.gateway.refusals import Code, Refusal
+from soliloquy_services.gateway.requests import RUN_LIMITS, page, validated
 from tests.cases import each_case
 
 

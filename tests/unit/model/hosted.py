@@ -9,7 +9,7 @@ from soliloquy.runtime.model.openai_client import OpenAIClient
 from soliloquy.runtime.model.remote import RemoteModel
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy_services.model.engines.scripted import ScriptedEngine
-from soliloquy_services.model.fake.server import FakeServer
+from soliloquy_services.model.fake import FakeServer
 
 ENGINE = ScriptedEngine()
 

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from benchmarks.endpoint.server import FakeEndpoint
+from benchmarks.endpoint.settings import EndpointSettings
 from soliloquy.runtime.answers import is_refusal
 from soliloquy.runtime.model.agreements import agreement_with
 from soliloquy.runtime.model.opening import ModelByRole
@@ -13,8 +15,6 @@ from soliloquy.v1.events_pb2 import ConversationStarted
 from soliloquy.v1.sandbox_pb2 import STATUS_ERROR, Execution, Job
 from soliloquy_services.model.engines.noise import noise_of
 from soliloquy_services.model.engines.scripted import ScriptedEngine
-from soliloquy_services.model.fake.server import FakeServer
-from soliloquy_services.model.fake.settings import FakeSettings
 from tests.unit.model.hosted import asking
 from tests.unit.scripted.growing import Desk, begun, finished
 
@@ -50,7 +50,7 @@ class Figures:
 
 async def figures(dialect: str, conversations: int, *, settings: str | None = None) -> Figures:
     """Grows conversations through a client whose settings name the dialect, or another one."""
-    fake = FakeServer(ScriptedEngine(), FakeSettings(dialect=dialect), ScriptedEngine(noise=noise_of("real")))
+    fake = FakeEndpoint(ScriptedEngine(), EndpointSettings(dialect=dialect), ScriptedEngine(noise=noise_of("real")))
     agreement_with.cache_clear()
     async with asking(fake, model="scripted", dialect=dialect if settings is None else settings) as remote:
         models = shipped_models()

@@ -5,6 +5,8 @@ import pkgutil
 
 import pytest
 
+from benchmarks.endpoint.server import FakeEndpoint
+from benchmarks.endpoint.settings import EndpointSettings
 from soliloquy import recipes
 from soliloquy.runtime.answers import Answer
 from soliloquy.runtime.model.dialects import dialect_of, dialects
@@ -17,8 +19,6 @@ from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.v1.events_pb2 import ConversationStarted
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from soliloquy_services.model.engines.scripted import ScriptedEngine
-from soliloquy_services.model.fake.server import FakeServer
-from soliloquy_services.model.fake.settings import FakeSettings
 from tests.unit.model.hosted import ENGINE, asking
 from tests.unit.model.on_dialects import SEED, Sandbox, figures
 from tests.unit.scripted.growing import begun, finished
@@ -53,7 +53,7 @@ async def test_a_server_is_recognized_by_the_owner_of_its_models_and_asked_in_it
 
 
 async def test_azure_takes_a_deployment_a_version_and_a_key_of_its_own() -> None:
-    fake = FakeServer(ENGINE, FakeSettings(dialect="azure", key="sk-right"))
+    fake = FakeEndpoint(ENGINE, EndpointSettings(dialect="azure", key="sk-right"))
     schema = max(schemas(), key=len)
     async with fake.serving("127.0.0.1:0") as url:
         assert "/openai/deployments/scripted?api-version=" in url
@@ -81,7 +81,7 @@ def test_an_azure_address_is_recognized() -> None:
 
 
 async def test_what_an_endpoint_says_that_an_answer_costs_is_in_the_record_of_its_call() -> None:
-    fake = FakeServer(ScriptedEngine(), FakeSettings(dialect="openrouter"))
+    fake = FakeEndpoint(ScriptedEngine(), EndpointSettings(dialect="openrouter"))
     async with asking(fake, model="scripted", dialect="openrouter") as model:
         ended = await finished(ConversationStarted(conversation=begun(0, seed=SEED)), engine=model, sandbox=Sandbox())
     calls = [call for turn in ended.turns for call in turn.calls]
@@ -103,7 +103,7 @@ def schemas() -> set[str]:
 
 
 async def test_every_schema_of_every_recipe_is_accepted_in_its_strongest_form(dialect: str) -> None:
-    fake = FakeServer(ENGINE, FakeSettings(dialect=dialect))
+    fake = FakeEndpoint(ENGINE, EndpointSettings(dialect=dialect))
     async with asking(fake, model="scripted", dialect=dialect) as model:
         for schema in schemas():
             strongest = forms_of(schema, "recipe/state", "json_schema", dialects()[dialect])[0]

@@ -7,9 +7,8 @@ import pytest
 from soliloquy.runtime.completions import CommonChatRequest
 from soliloquy_services.gateway.chat.chats import ChatSettings
 from soliloquy_services.gateway.chat.completions import read_history
-from soliloquy_services.gateway.chat.endpoints import ChosenModel, EndpointRules
-from soliloquy_services.gateway.chat.messages import StartChat, clean_text
-from soliloquy_services.gateway.validation import Code, Refusal
+from soliloquy_services.gateway.chat.messages import ChosenModel, EndpointRules, StartChat, clean_text
+from soliloquy_services.gateway.refusals import Code, Refusal
 from tests.cases import each_case
 
 

@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from benchmarks.endpoint.batches import BatchFaults
+from benchmarks.endpoint.server import FakeEndpoint
+from benchmarks.endpoint.settings import EndpointSettings
 from soliloquy.runtime.model import batch_sender
 from soliloquy.runtime.model.agreements import agreement_with
 from soliloquy.runtime.model.batch_queue import BatchQueue
@@ -19,9 +22,6 @@ from soliloquy.runtime.model.settings import Endpoint, Models
 from soliloquy.runtime.model.settings_file import shipped_models
 from soliloquy.runtime.model.spending import Spending
 from soliloquy.v1.model_pb2 import GenerateRequest, Sampling
-from soliloquy_services.model.fake.batches import BatchFaults
-from soliloquy_services.model.fake.server import FakeServer
-from soliloquy_services.model.fake.settings import FakeSettings
 from tests.unit.model.hosted import ENGINE
 from tests.unit.scripted.driver import opening
 
@@ -39,9 +39,9 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(batch_sender, name, seconds)
 
 
-def faulty(*, dialect: str = "", **faults: Any) -> FakeServer:
-    settings = FakeSettings(batch_latency=LATENCY, dialect=dialect, batch_faults=BatchFaults(**faults))
-    return FakeServer(ENGINE, settings)
+def faulty(*, dialect: str = "", **faults: Any) -> FakeEndpoint:
+    settings = EndpointSettings(batch_latency=LATENCY, dialect=dialect, batch_faults=BatchFaults(**faults))
+    return FakeEndpoint(ENGINE, settings)
 
 
 def asked(seed: int) -> GenerateRequest:
@@ -88,7 +88,7 @@ async def waiting(models: Models, folder: Path) -> AsyncIterator[OpenAIClient]:
 
 
 @asynccontextmanager
-async def at_work(fake: FakeServer, folder: Path, **settings: Any) -> AsyncIterator[OpenAIClient]:
+async def at_work(fake: FakeEndpoint, folder: Path, **settings: Any) -> AsyncIterator[OpenAIClient]:
     """A client whose requests are sent in batches."""
     async with fake.serving("127.0.0.1:0") as url:
         models = models_at(url, **settings)

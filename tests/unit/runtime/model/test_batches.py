@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from prometheus_client import REGISTRY
 
+from benchmarks.endpoint.server import FakeEndpoint
 from soliloquy.runtime.model.batch_lines import FileBatches, line_of
 from soliloquy.runtime.model.batch_messages import MessageBatches
 from soliloquy.runtime.model.batch_sender import open_senders
@@ -14,7 +15,6 @@ from soliloquy.runtime.model.batch_table import ENDED, BatchTable, Line, request
 from soliloquy.runtime.model.faults import ModelFailed, Overloaded
 from soliloquy.runtime.model.remote import TRIES
 from soliloquy.runtime.model.spending import Budget, BudgetUsed, Spending
-from soliloquy_services.model.fake.server import FakeServer
 from tests.unit.model.hosted import ENGINE
 from tests.unit.runtime.model.batching import (
     DIALECT_OF,
@@ -38,7 +38,7 @@ API_OF = {"files": FileBatches, "messages": MessageBatches}
 in_every_form = pytest.mark.parametrize("form", sorted(DIALECT_OF))
 
 
-def sizes(fake: FakeServer) -> list[int]:
+def sizes(fake: FakeEndpoint) -> list[int]:
     return [len(batch.lines) for batch in fake.batches.made]
 
 

@@ -9,6 +9,9 @@ from typing import Any
 import aiohttp
 import pytest
 
+from benchmarks.endpoint import message_batches
+from benchmarks.endpoint.server import FakeEndpoint
+from benchmarks.endpoint.settings import EndpointSettings
 from soliloquy.runtime.model import batch_sender, batch_table
 from soliloquy.runtime.model.batch_lines import line_of
 from soliloquy.runtime.model.batch_messages import MessageBatches, as_file_line, as_message_request
@@ -17,9 +20,6 @@ from soliloquy.runtime.model.costs import KINDS
 from soliloquy.runtime.model.faults import InvalidAnswer, Throttled
 from soliloquy.runtime.model.spending import Spending
 from soliloquy.v1.model_pb2 import Finish, GenerateRequest, Message
-from soliloquy_services.model.fake import message_batches
-from soliloquy_services.model.fake.server import FakeServer
-from soliloquy_services.model.fake.settings import FakeSettings
 from tests.cases import each_case
 from tests.unit.model.hosted import ENGINE
 from tests.unit.runtime.model.batching import (
@@ -147,7 +147,7 @@ async def test_a_batch_at_work_is_not_made_again_after_the_clock_was_set_back(
 ) -> None:
     clock = itertools.count(2_000_000_000, -30)
     monkeypatch.setattr(batch_table, "time", SimpleNamespace(time=lambda: float(next(clock))))
-    fake = FakeServer(ENGINE, FakeSettings(batch_latency=1.0, dialect=DIALECT))
+    fake = FakeEndpoint(ENGINE, EndpointSettings(batch_latency=1.0, dialect=DIALECT))
     async with at_work(fake, tmp_path, dialect=DIALECT) as client:
         asking = asyncio.create_task(ask_all(client, 1))
         await until(lambda: bool(fake.batches.made))
@@ -197,14 +197,14 @@ async def test_a_parameter_that_a_model_refuses_is_left_out_of_the_next_batch(
 async def test_calls_about_batches_have_the_key_in_the_header_of_the_messages_api(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fake = FakeServer(ENGINE, FakeSettings(batch_latency=LATENCY, dialect=DIALECT, key="sk-of-a-test"))
+    fake = FakeEndpoint(ENGINE, EndpointSettings(batch_latency=LATENCY, dialect=DIALECT, key="sk-of-a-test"))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-a-test")
     async with at_work(fake, tmp_path, dialect=DIALECT) as client:
         assert len(await ask_all(client, 3)) == 3
 
 
 async def test_what_the_mark_lets_a_cache_hold_is_billed_as_the_endpoint_says(tmp_path: Path) -> None:
-    fake = FakeServer(ENGINE, FakeSettings(batch_latency=LATENCY, dialect=DIALECT, prefix_cache=0))
+    fake = FakeEndpoint(ENGINE, EndpointSettings(batch_latency=LATENCY, dialect=DIALECT, prefix_cache=0))
 
     def with_rules(seed: int) -> GenerateRequest:
         request = asked(seed)

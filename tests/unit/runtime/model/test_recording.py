@@ -19,7 +19,7 @@ from soliloquy.runtime.model.recording import FILE, RecordedModel, Recording, re
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.runtime.retry import CannotServe
 from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest, Message, Sampling
-from soliloquy_services.model.engines.replayed import RecordingEngine
+from soliloquy_services.model.fake import RecordingEngine
 from tests.cases import each_case
 
 HOSTED = Endpoint(engine="openai", base_url="http://far/v1", model="large")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.endpoint.dialects import faults
 from soliloquy.recipes.answers import Decision
 from soliloquy.recipes.scaffold.answers import PlanAnswer
 from soliloquy.recipes.soliloquy.answers import Reply
@@ -16,7 +17,6 @@ from soliloquy.runtime.model.keys import Key, key_of
 from soliloquy.runtime.model.schemas import SchemaForm, forms_of
 from soliloquy.runtime.model.settings import Endpoint, Models
 from soliloquy.runtime.model.settings_file import in_batches, read_models, shipped_models
-from soliloquy_services.model.fake.dialects import faults
 from tests.cases import each_case
 
 HOSTED = '[endpoints.hosted]\nengine = "openai"\nbase_url = "https://api.example.com/v1"\n'

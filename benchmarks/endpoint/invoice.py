@@ -62,11 +62,6 @@ class Invoice:
         )
 
 
-def text_of(message: Mapping[str, Any]) -> str:
-    """Returns the text of a message, which may come in parts."""
-    return "".join(text for text, _ in _parts(message))
-
-
 def _parts(message: Mapping[str, Any]) -> list[tuple[str, bool]]:
     """Returns the parts of a message, and whether a mark tells a cache to hold the prompt up to there."""
     content = message["content"]

@@ -1,52 +1,14 @@
-"""Validates a request for a run against the recipes and `limits.toml`, and says how a refusal is told."""
+"""Checks requests: the settings of a run against the recipes and `limits.toml`, and the places of pages."""
 
 import re
-from collections.abc import Collection
-from enum import StrEnum
-from typing import Self
+from collections.abc import Callable, Collection, Iterable
+from typing import TypeVar
 
 from soliloquy.recipes.packages import known_recipes
 from soliloquy.runtime.files import table_beside
 from soliloquy.v1.gateway_pb2 import StartRunRequest
 from soliloquy.v1.runs_pb2 import RunRequest
-
-
-class Code(StrEnum):
-    """Why a request is refused, with the status over HTTP and the name of the one over gRPC."""
-
-    http_status: int
-    # A name, because grpc.StatusCode is slow to import.
-    grpc_status: str
-
-    def __new__(cls, code: str, http_status: int, grpc_status: str) -> Self:
-        member = str.__new__(cls, code)
-        member._value_ = code
-        member.http_status = http_status
-        member.grpc_status = grpc_status
-        return member
-
-    INVALID = "invalid", 400, "INVALID_ARGUMENT"
-    UNKNOWN = "unknown", 404, "NOT_FOUND"
-    EXISTS = "exists", 409, "ALREADY_EXISTS"
-    DENIED = "denied", 403, "PERMISSION_DENIED"
-    UNAUTHENTICATED = "unauthenticated", 401, "UNAUTHENTICATED"
-    TOO_LARGE = "too_large", 413, "RESOURCE_EXHAUSTED"
-    TOO_MANY = "too_many", 429, "RESOURCE_EXHAUSTED"
-    UNAVAILABLE = "unavailable", 503, "UNAVAILABLE"
-    # The run's state does not allow it.
-    NOT_NOW = "not_now", 409, "FAILED_PRECONDITION"
-
-
-class Refusal(Exception):
-    """One sentence for the caller: what is wrong, with the value, and what to do."""
-
-    def __init__(self, code: Code, message: str, *, retry_after: float = 0.0) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        # Seconds after which to try again; 0 where waiting does not help or the time is unknown.
-        self.retry_after = retry_after
-
+from soliloquy_services.gateway.refusals import Code, Refusal
 
 LONGEST_NAME = 80
 
@@ -95,3 +57,36 @@ def validated(start: StartRunRequest) -> RunRequest:
 def _invalid(name: str, value: object, advice: str) -> Refusal:
     shown = repr(value[:80]) if isinstance(value, str) else value
     return Refusal(Code.INVALID, f"invalid {name} {shown}: {advice}")
+
+
+Row = TypeVar("Row")
+# A time and an id.
+Place = tuple[float, str]
+
+USUAL_SIZE = 50
+LARGEST_SIZE = 500
+# A time with all its digits, so that a row is never before or behind itself; and an id, which others may have chosen.
+PAGE_TOKEN = r"(-?[0-9]{1,17}(?:[.][0-9]{1,17})?(?:e[+-][0-9]{1,3})?):([\s\S]*)"
+
+
+def checked_size(size: int) -> int:
+    if size < 0 or size > LARGEST_SIZE:
+        raise Refusal(Code.INVALID, f"invalid page_size {size}: send 1 to {LARGEST_SIZE}, or 0 for {USUAL_SIZE}")
+    return size or USUAL_SIZE
+
+
+def bad_page_token(token: str) -> Refusal:
+    return Refusal(Code.INVALID, f"invalid page_token {token[:80]!r}: leave it out to start from the first page")
+
+
+def page(rows: Iterable[Row], place_of: Callable[[Row], Place], size: int, token: str) -> tuple[list[Row], str]:
+    """Returns a page of rows, the latest first, and the next page's token; empty on the last page."""
+    size, parts = checked_size(size), re.fullmatch(PAGE_TOKEN, token)
+    if token and parts is None:
+        raise bad_page_token(token)
+    behind = (float(parts[1]), parts[2]) if parts else None
+    left = sorted((row for row in rows if behind is None or place_of(row) < behind), key=place_of, reverse=True)
+    if len(left) <= size:
+        return left, ""
+    at, name = place_of(left[size - 1])
+    return left[:size], f"{at!r}:{name}"

@@ -1,10 +1,10 @@
 """The replayed engine answers from recorded conversations, and leaves to another model what it cannot."""
 
+from benchmarks.replayed import ReplayedEngine
 from soliloquy.dataset.exports.dialogue import Attempt, Dialogue, Exchange, conversation_of
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.events_pb2 import ConversationStarted
 from soliloquy.v1.model_pb2 import GenerateRequest, Message
-from soliloquy_services.model.engines.replayed import ReplayedEngine
 from tests.unit.scripted.growing import ENGINE, begun, finished, grown
 
 

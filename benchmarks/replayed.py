@@ -1,4 +1,4 @@
-"""Plays recorded answers, so that a run can be tried on text that the scripted engine did not write."""
+"""Plays the answers of a dataset, so that the loop can be tried on text that the scripted engine did not write."""
 
 import re
 from collections import defaultdict
@@ -6,9 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from soliloquy.recipes.recipe import find
-from soliloquy.runtime.model import ModelRefused, StreamingModel, StreamListener
-from soliloquy.runtime.model.samples import seeds_of, split
-from soliloquy.runtime.seeds import digest
+from soliloquy.runtime.model import StreamingModel, StreamListener
 from soliloquy.texts.phrases import words_of
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
@@ -53,29 +51,6 @@ class ReplayedEngine:
         if receive := stream_listener and stream_listener(request):
             receive(nearest.answer)
         return completion
-
-
-class RecordingEngine:
-    """Answers the requests of a recording, and no others."""
-
-    def __init__(self, recorded: Iterable[tuple[GenerateRequest, Completion]]) -> None:
-        self._answers = {
-            _digest(request, seed): sample
-            for request, answer in recorded
-            for seed, sample in zip(seeds_of(request), split(answer), strict=False)
-        }
-
-    async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
-        if (answer := self._answers.get(_digest(request, request.seed))) is None:
-            raise ModelRefused(
-                f"the recording has no answer to this request of {request.prompt}: replay it with the recipe, "
-                "problems, seed, options and version that it was recorded with"
-            )
-        return answer
-
-
-def _digest(request: GenerateRequest, seed: int) -> str:
-    return digest(seed, *(part for message in request.messages for part in (message.role, message.text)))
 
 
 def _recorded(conversation: Conversation) -> Iterator[tuple[str, Recorded]]:

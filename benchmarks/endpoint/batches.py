@@ -6,7 +6,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from aiohttp import web
@@ -16,7 +16,7 @@ from soliloquy.runtime.model.batch_api import OVER
 from soliloquy.runtime.model.dialects import BatchForm
 from soliloquy.runtime.model.openai_client import PROMPT_HEADER, SEED_HEADER
 from soliloquy.runtime.seeds import draw
-from soliloquy_services.model.fake.dialects import RefusedRequest
+from soliloquy_services.model.fake import RefusedRequest
 
 # Works on a request: returns the status and the body of its answer.
 Work = Callable[[dict[str, Any], Mapping[str, str]], Awaitable[tuple[int, Any]]]
@@ -39,6 +39,9 @@ class BatchFaults:
     line_failed: float = 0.0
     line_missing: float = 0.0
     line_repeated: float = 0.0
+
+
+BATCH_FAULTS = tuple(fault.name for fault in fields(BatchFaults))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

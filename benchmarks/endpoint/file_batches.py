@@ -7,10 +7,10 @@ from typing import Any
 
 from aiohttp import web
 
+from benchmarks.endpoint.batches import Batch, BatchRoutes, FakeBatches, Line, jsonl
 from soliloquy.runtime.model.batch_api import FileBatch, UploadedFile
 from soliloquy.runtime.model.dialects import BatchForm
-from soliloquy_services.model.fake.batches import Batch, BatchRoutes, FakeBatches, Line, jsonl
-from soliloquy_services.model.fake.dialects import RefusedRequest
+from soliloquy_services.model.fake import RefusedRequest
 
 
 class FileRoutes(BatchRoutes):

@@ -9,12 +9,12 @@ from typing import Any
 
 from aiohttp import web
 
+from benchmarks.endpoint.batches import Batch, BatchRoutes, Line, jsonl
 from soliloquy.runtime.model.batch_api import MessageBatch
 from soliloquy.runtime.model.dialects import MESSAGES_NAMES
 from soliloquy.runtime.model.openai_format import RECORD
 from soliloquy.v1.model_pb2 import Completion, Finish
-from soliloquy_services.model.fake.batches import Batch, BatchRoutes, Line, jsonl
-from soliloquy_services.model.fake.dialects import RefusedRequest
+from soliloquy_services.model.fake import RefusedRequest
 
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _PARAMETERS = {"model", "messages", "system", "max_tokens", "temperature", "output_config", RECORD}
