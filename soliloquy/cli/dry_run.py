@@ -1,82 +1,67 @@
-"""`soliloquy generate --dry-run`: says what a run would take before it is begun."""
+"""Prints what a run would take."""
 
-import asyncio
-import json
-from collections.abc import Mapping
-from dataclasses import asdict
+from soliloquy.cli.progress import duration
+from soliloquy.cli.summary import cost_line
+from soliloquy.cli.tables import table
+from soliloquy.cli.terminal import echo, open_console
+from soliloquy.runtime.model.spending import Budget
+from soliloquy.v1.gateway_pb2 import ForecastBasis, Interval, RunForecast
 
-from soliloquy.cli.summary import print_forecast
-from soliloquy.cli.terminal import echo
-from soliloquy.problems.sources import ProblemSource
-from soliloquy.runs.dry_run import as_message, first_prompts
-from soliloquy.runs.forecast import Forecast, foretold, measured, played
-from soliloquy.runs.plan import Plan
-from soliloquy.runs.rehearsal import Judged, own_sandboxes, rehearsed
-from soliloquy.runtime.failure import Failure
-
-# The conversations of a pilot that are under way at once.
-PILOT_IN_FLIGHT = 5
-# The conversations that the scripted model plays, to say how long the pilot's are among others.
-_REHEARSED = 200
+_COUNTS = {
+    "calls": "calls",
+    "tokens read": "prompt_tokens",
+    "  of them from a cache": "cached_tokens",
+    "tokens written": "completion_tokens",
+}
 
 
-def rehearse(plan: Plan, source: ProblemSource) -> Mapping[int, float]:
-    """Returns how many calls the scripted model takes for each of the run's first problems; {} if it cannot play it."""
+def print_forecast(forecast: RunForecast) -> None:
+    def cells(field: str, form: str = "{:,.0f}") -> list[str]:
+        if not forecast.HasField(field):
+            return ["unknown"]
+        return [duration(value) if field == "seconds" else form.format(value) for value in _values(forecast, field)]
 
-    async def judged() -> Judged:
-        async with own_sandboxes() as sandbox:
-            return await rehearsed(plan, source, sandbox, min(_REHEARSED, plan.conversations))
+    shown = table("", "expected", "from", "to")
+    for name, field in _COUNTS.items():
+        shown.add_row(name, *cells(field))
+    if forecast.dollars.expected:
+        shown.add_row("USD", *cells("dollars", "{:,.4g}"))
+    shown.add_row("time", *cells("seconds"))
+    open_console().print(shown)
+    if forecast.unpriced:
+        spent = forecast.dollars.expected if forecast.HasField("dollars") else None
+        echo(f"cost: {cost_line(spent, list(forecast.unpriced))}")
+    echo(_basis(forecast))
 
-    try:
-        return {one.ordinal: one.calls + one.enrichment.calls for one in played(asyncio.run(judged()))}
-    except Failure:
-        return {}
+
+def _values(forecast: RunForecast, field: str) -> tuple[float, float, float]:
+    interval: Interval = getattr(forecast, field)
+    return interval.expected, interval.low, interval.high
 
 
-def foretell(
-    plan: Plan, source: ProblemSource, like: str, *, together: int, as_json: bool, rehearsal: Mapping[int, float] = {}
-) -> None:
-    """Prints a forecast of the plan from a dataset of its recipe, and the prompts of that one's first conversation."""
-    # It loads Arrow.
-    from soliloquy.dataset.reading import Dataset
-
-    dataset = Dataset(like)
-    if dataset.recipe != plan.recipe:
-        raise Failure(f"{like} holds conversations of the recipe {dataset.recipe}: choose another --like")
-    found = measured(dataset)
-    accepted = sum(one.accepted for one in found)
-    if not accepted:
-        raise Failure(f"{like} holds no accepted conversation, so it tells nothing of a run's length")
-    forecast = foretold(
-        found,
-        plan.conversations,
-        plan.in_flight,
-        plan.cost,
-        together=together,
-        rehearsal=rehearsal,
-        problems=source.count,
+def _basis(forecast: RunForecast) -> str:
+    wanted = (
+        f"For {forecast.request.conversations:,} conversations, {forecast.request.in_flight} at once, from "
+        f"{forecast.accepted} accepted ones about {forecast.problems} problems"
     )
-    first = first_prompts(next(iter(dataset)))
-    if as_json:
-        told = {"problems": len(found), "accepted": accepted, **asdict(forecast)}
-        echo(json.dumps({"forecast": told, "prompts": first}))
-        return
-    for name, text in first.items():
+    bounds = "Nine in ten draws of as many problems lie between the bounds."
+    if forecast.basis != ForecastBasis.FORECAST_BASIS_REHEARSAL:
+        return f"{wanted} in {'run ' if forecast.basis else ''}{forecast.like}. {bounds}"
+    return (
+        f"{wanted} that the scripted model played: no such run is over at this gateway. {bounds} Another model's "
+        "conversations may be longer or shorter, and caches would make them cheaper: a run of ten tells more."
+    )
+
+
+def print_pilot(forecast: RunForecast, budget: Budget) -> None:
+    """Prints the first prompts, what the run would take, and how much of it a budget allows."""
+    for name, text in sorted(forecast.prompts.items()):
         echo(f"--- {name}\n{text}\n")
-    print_forecast(as_message(forecast, found))
-    echo(
-        f"For {plan.conversations:,} conversations, {plan.in_flight} at once, from {accepted} accepted ones about "
-        f"{len(found)} problems in {like}. Nine in ten draws of as many problems lie between the bounds."
-    )
-    if plan.budget.is_set:
-        echo(_of_budget(plan, forecast))
-
-
-def _of_budget(plan: Plan, forecast: Forecast) -> str:
-    dollars = forecast.dollars.expected if forecast.dollars else 0.0
-    tokens = forecast.read.expected + forecast.written.expected
-    limits = [(plan.budget.dollars, dollars), (plan.budget.tokens, tokens)]
+    print_forecast(forecast)
+    if not budget.is_set:
+        return
+    tokens = forecast.prompt_tokens.expected + forecast.completion_tokens.expected
+    limits = [(budget.dollars, forecast.dollars.expected), (budget.tokens, tokens)]
     share = min((limit / wanted for limit, wanted in limits if limit is not None and wanted), default=1.0)
-    if share >= 1:
-        return f"The budget of {plan.budget} is enough."
-    return f"The budget of {plan.budget} is enough for about {share * plan.conversations:,.0f} conversations."
+    enough = f" for about {share * forecast.request.conversations:,.0f} conversations" if share < 1 else ""
+    echo(f"The budget of {budget} is enough{enough}.")

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from soliloquy.cli.command import Command, setting
-from soliloquy.cli.dry_run import PILOT_IN_FLIGHT, foretell, rehearse
+from soliloquy.cli.dry_run import print_pilot
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.model_options import model_options
@@ -33,6 +33,7 @@ from soliloquy.cli.options import (
 from soliloquy.cli.parameters import DOLLARS, PLACE, Choice, whole
 from soliloquy.cli.progress import display
 from soliloquy.cli.run_file import RUN_FILE, is_given, kept_options
+from soliloquy.cli.runs_view import to_json
 from soliloquy.cli.service_options import CLASSIFIERS, LATENCY, NOISE, PROMPTS, chosen_prompts, with_options
 from soliloquy.cli.summary import asked_again_in, most_asked_again, next_commands, summary
 from soliloquy.cli.tables import facts
@@ -40,7 +41,7 @@ from soliloquy.cli.terminal import echo, open_console
 from soliloquy.dataset.storage import Storage
 from soliloquy.recipes.packages import DEFAULT, known_recipes
 from soliloquy.recipes.recipe import find
-from soliloquy.runs.dry_run import PILOT
+from soliloquy.runs.dry_run import PILOT, calls_of_first, forecast_like
 from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.generation import GenerationResult, generate_dataset
 from soliloquy.runs.plan import Plan, problems_of
@@ -49,10 +50,13 @@ from soliloquy.runtime.model.settings_file import in_batches
 from soliloquy.runtime.model.spending import Budget
 from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy.runtime.transports.kafka import KafkaSettings
+from soliloquy.v1.gateway_pb2 import RunForecast
 
 INCOMPLETE = 1
 # So many conversations at once fill a batch; more would take more memory than they save time.
 BATCH_IN_FLIGHT = 5_000
+# The conversations of a pilot that are under way at once.
+PILOT_IN_FLIGHT = 5
 
 _MOST_AT_ONCE = "Conversations at once; up to 5,000 by default with batches."
 _VERIFIED = "Reject conversations with a verdict that rests on nothing."
@@ -146,8 +150,15 @@ def generate(
             f"--budget requires prices, and none is known of {', '.join(unpriced)}: set prompt_price and "
             "completion_price in --model-settings, or use --budget-tokens"
         )
+
+    def tell_forecast(forecast: RunForecast) -> None:
+        if as_json:
+            echo(to_json(forecast))
+        else:
+            print_pilot(forecast, plan.budget)
+
     if like:
-        foretell(plan, source, like, together=plan.in_flight, as_json=as_json)
+        tell_forecast(forecast_like(like, plan, source, together=plan.in_flight))
         return
     whole = plan
     if dry_run:
@@ -161,8 +172,8 @@ def generate(
         result = generate_dataset(plan, source, RunFolder(out, plan, work), kafka, traces, show, tell)
     report = result.report(seconds=time.monotonic() - started)
     if dry_run and not result.shortfall:
-        rehearsal = rehearse(whole, source)
-        foretell(whole, source, str(out), together=plan.in_flight, as_json=as_json, rehearsal=rehearsal)
+        rehearsal = calls_of_first(whole, source)
+        tell_forecast(forecast_like(str(out), whole, source, together=plan.in_flight, rehearsal=rehearsal))
     elif as_json:
         echo(json.dumps(report))
     elif not quiet and report["accepted"] + report["rejected"]:

@@ -9,13 +9,13 @@ from typing import Any
 import click
 
 from soliloquy.cli.command import Command, Group, option, setting
+from soliloquy.cli.dry_run import print_forecast
 from soliloquy.cli.options import AS_JSON, ATTEMPTS, COUNT, EXISTING_FILE, IN_FLIGHT, SEED, TURNS
 from soliloquy.cli.parameters import ADDRESS, Choice, whole
 from soliloquy.cli.progress import progress_bar
 from soliloquy.cli.run_file import RUN_FILE
 from soliloquy.cli.runs_view import conversation_line, print_conversation, print_status, run_line, to_json
 from soliloquy.cli.service_options import PROMPTS, gathered, with_options
-from soliloquy.cli.summary import print_forecast
 from soliloquy.cli.terminal import echo
 from soliloquy.cli.tls_options import TLS_HELP, client_tls
 from soliloquy.client import NotFound, Runs, is_over

@@ -1,6 +1,5 @@
 import json
 import re
-from typing import Any
 
 import click
 from click.types import FuncParamType
@@ -9,7 +8,7 @@ from soliloquy.cli.command import Command, setting
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.parameters import Choice
 from soliloquy.cli.terminal import echo
-from soliloquy.runs.dry_run import CONVERSATION, GPUS, KAFKA_DAYS, PARTS, OnGpu, Sizing
+from soliloquy.runs.sizing import CONVERSATION, GPUS, KAFKA_DAYS, PARTS, Card, kafka_gigabytes
 
 
 def _billions(value: str) -> float:
@@ -46,51 +45,46 @@ def size(
     It multiplies the figures of soliloquy/runs/sizing.toml. They are for the recipe soliloquy and problems of the
     bank, with vLLM; longer conversations take more of everything.
     """
-    found = Sizing(conversations=conversations, gpus=gpus, on_gpu=OnGpu(card=card, parameters=parameters))
+    one = Card.of(card, parameters)
+    an_hour = gpus * one.conversations_an_hour
+    hours = conversations / an_hour
+    callers = GPUS[card]["callers"]
+    disk = kafka_gigabytes(hours, an_hour)
+    needed = {part: part.units(an_hour) for part in PARTS}
     if as_json:
-        echo(json.dumps(_as_json(found)))
+        parts = [{"name": part.name, "unit": part.unit, "needed": units} for part, units in needed.items()]
+        told = {
+            "hours": round(hours, 2),
+            "conversations_an_hour": round(an_hour),
+            "conversations_an_hour_and_gpu": round(one.conversations_an_hour),
+            "output_tokens_a_second_and_gpu": round(one.output_rate),
+            "reading_tokens_a_second_and_gpu": round(one.reading_rate),
+            "parts": parts,
+            "in_flight": gpus * callers,
+            "kafka_gigabytes": round(disk, 1),
+        }
+        echo(json.dumps(told))
         return
     # Rich takes a while to load.
     from rich.table import Table
 
     from soliloquy.cli.terminal import open_console
 
-    one = found.on_gpu
     console = open_console()
-    console.print(f"{conversations:,} conversations: {found.hours:,.1f} hours, {found.an_hour:,.0f} an hour")
+    console.print(f"{conversations:,} conversations: {hours:,.1f} hours, {an_hour:,.0f} an hour")
     table = Table("", "needed", "a conversation, or one an hour", "from")
-    reading, writing = one.reading_seconds, one.writing_seconds
-    table.add_row(
-        f"{GPUS[card]['name']}, a model of {parameters:g}b",
-        f"{gpus:,}",
-        f"{one.conversations_an_hour:,.0f} an hour",
-        f"{writing:.3f} s to write {CONVERSATION['output_tokens']:,} tokens at {one.output_rate:,.0f}/s, "
-        f"{reading:.3f} s to read {CONVERSATION['uncached_share']:.0%} of {CONVERSATION['input_tokens']:,} "
-        f"at {one.reading_rate:,.0f}/s",
+    speed = (
+        f"{one.writing_seconds:.3f} s to write {CONVERSATION['output_tokens']:,} tokens at {one.output_rate:,.0f}/s, "
+        f"{one.reading_seconds:.3f} s to read {CONVERSATION['uncached_share']:.0%} of "
+        f"{CONVERSATION['input_tokens']:,} at {one.reading_rate:,.0f}/s"
     )
-    for part in PARTS:
-        needed = part.units(found.an_hour)
-        table.add_row(
-            part.name, f"{needed:,} {part.unit}{'s' * (needed != 1)}", f"{part.an_hour:,} an hour", part.measured
-        )
-    table.add_row("calls in flight", f"--in-flight {found.in_flight:,}", "", f"{GPUS[card]['callers']} callers a card")
-    table.add_row(
-        "Kafka's disk, each replica",
-        f"{found.kafka_gigabytes:,.0f} GB",
-        f"{CONVERSATION['kafka_megabytes']} MB",
-        f"before compression, {KAFKA_DAYS} days at most",
-    )
+    model = f"{GPUS[card]['name']}, a model of {parameters:g}b"
+    table.add_row(model, f"{gpus:,}", f"{one.conversations_an_hour:,.0f} an hour", speed)
+    for part, units in needed.items():
+        plural = "s" * (units != 1)
+        table.add_row(part.name, f"{units:,} {part.unit}{plural}", f"{part.an_hour:,} an hour", part.measured)
+    table.add_row("calls in flight", f"--in-flight {gpus * callers:,}", "", f"{callers} callers a card")
+    a_conversation = f"{CONVERSATION['kafka_megabytes']} MB"
+    kept = f"before compression, {KAFKA_DAYS} days at most"
+    table.add_row("Kafka's disk, each replica", f"{disk:,.0f} GB", a_conversation, kept)
     console.print(table)
-
-
-def _as_json(found: Sizing) -> dict[str, Any]:
-    return {
-        "hours": round(found.hours, 2),
-        "conversations_an_hour": round(found.an_hour),
-        "conversations_an_hour_and_gpu": round(found.on_gpu.conversations_an_hour),
-        "output_tokens_a_second_and_gpu": round(found.on_gpu.output_rate),
-        "reading_tokens_a_second_and_gpu": round(found.on_gpu.reading_rate),
-        "parts": [{"name": part.name, "unit": part.unit, "needed": part.units(found.an_hour)} for part in PARTS],
-        "in_flight": found.in_flight,
-        "kafka_gigabytes": round(found.kafka_gigabytes, 1),
-    }
