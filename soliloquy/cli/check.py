@@ -1,8 +1,7 @@
 import asyncio
 import functools
-import json
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from soliloquy.cli.attended import AttendedModels, attended_models
 from soliloquy.cli.command import Command, setting
 from soliloquy.cli.options import ANY_PATH, AS_JSON
 from soliloquy.cli.tables import facts
-from soliloquy.cli.terminal import echo, open_console
+from soliloquy.cli.terminal import answer
 from soliloquy.dataset.reading import Dataset
 from soliloquy.recipes.check_report import CheckedConversation, TruthReport
 from soliloquy.recipes.labels import columns_of
@@ -26,7 +25,6 @@ from soliloquy.runtime.files import read_regular_text
 from soliloquy.runtime.model import Model
 from soliloquy.v1.conversation_pb2 import Conversation
 
-FAULTY = 1
 # Conversations whose messages are read at once.
 _IN_FLIGHT = 32
 
@@ -70,11 +68,8 @@ def check(
             f"none of {report.unchecked:,} conversations in {folder} can be checked: they name no recipe, whose rules "
             "they would be held to; check what was generated, or imported in a recipe's format such as soliloquies"
         )
-    if as_json:
-        echo(json.dumps(report.as_json()))
-    else:
-        _print(report, dataset.recipe)
-    return FAULTY if report.faults else 0
+    answer(report.as_json() if as_json else None, _shown(report, dataset.recipe), as_json=as_json)
+    return 1 if report.faults else 0
 
 
 async def _read(conversation: Conversation, model: Model) -> Conversation:
@@ -105,14 +100,12 @@ def _rules_of(file: Path) -> Mapping[str, Any]:
     return rules
 
 
-def _print(report: TruthReport, recipe: str) -> None:
-    for conversation, fault in report.faults:
-        echo(f"{conversation}  {fault}")
+def _shown(report: TruthReport, recipe: str) -> Iterator[object]:
+    yield from (f"{conversation}  {fault}" for conversation, fault in report.faults)
     for pair in report.likeness.alike:
-        echo(f"{pair.one}  similar wording: {pair.likeness:.0%} of it is also in {pair.other}")
-    console = open_console()
-    console.print(_labels(report, recipe))
-    console.print(facts(_figures(report)))
+        yield f"{pair.one}  similar wording: {pair.likeness:.0%} of it is also in {pair.other}"
+    yield _labels(report, recipe)
+    yield facts(_figures(report))
 
 
 def _labels(report: TruthReport, recipe: str) -> Table:

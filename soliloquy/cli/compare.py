@@ -1,4 +1,4 @@
-import json
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,8 @@ import click
 
 from soliloquy.cli.command import Command
 from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER
-from soliloquy.cli.terminal import echo, open_console
+from soliloquy.cli.tables import table
+from soliloquy.cli.terminal import answer
 from soliloquy.dataset.manner import SPEAKERS, Manner
 from soliloquy.dataset.reading import Dataset
 from soliloquy.dataset.telling_apart import LEAST, ToldApart, tell_apart
@@ -30,30 +31,20 @@ def compare(ours: Path, theirs: Path, *, as_json: bool = AS_JSON) -> None:
     """
     sides = [_manner(folder) for folder in (ours, theirs)]
     told = tell_apart(*(side.talks for side in sides))
-    if as_json:
-        echo(json.dumps(_as_json(sides, told)))
-        return
-    # Rich takes a while to load.
-    from rich.table import Table
+    answer(_as_json(sides, told), _shown((str(ours), str(theirs)), sides, told), as_json=as_json)
 
-    console = open_console()
-    table = Table("", str(ours), str(theirs))
-    for name, *values in _rows(sides):
-        table.add_row(name, *values)
-    console.print(table)
-    for folder, side in zip((ours, theirs), sides, strict=True):
-        after = Table(f"after the tutor's, in {folder}", "answers", "asks", "neither")
-        for row in side.reactions():
-            after.add_row(*row)
-        console.print(after)
+
+def _shown(folders: tuple[str, str], sides: list[Manner], told: ToldApart | None) -> Iterator[object]:
+    yield table("", *folders, rows=_rows(sides), align="left")
+    for folder, side in zip(folders, sides, strict=True):
+        heads = (f"after the tutor's, in {folder}", "answers", "asks", "neither")
+        yield table(*heads, rows=side.reactions(), align="left")
     if told is None:
-        console.print(f"Too few conversations to tell them apart: {LEAST} of each are required.")
+        yield f"Too few conversations to tell them apart: {LEAST} of each are required."
         return
-    console.print(f"Told apart, unseen: {told.accuracy:.1%} right (chance 50%), area under the curve {told.auc:.3f}")
-    apart = Table("what gives them away", "weight", str(ours), str(theirs))
-    for one in told.features[:_SHOWN]:
-        apart.add_row(one.name, f"{one.weight:+.2f}", f"{one.ours:.2f}", f"{one.theirs:.2f}")
-    console.print(apart)
+    yield f"Told apart, unseen: {told.accuracy:.1%} right (chance 50%), area under the curve {told.auc:.3f}"
+    features = [(one.name, f"{one.weight:+.2f}", f"{one.ours:.2f}", f"{one.theirs:.2f}") for one in told.features]
+    yield table("what gives them away", "weight", *folders, rows=features[:_SHOWN], align="left")
 
 
 def _manner(folder: Path) -> Manner:

@@ -1,6 +1,7 @@
 """Prints what a run would take."""
 
 from soliloquy.cli.progress import duration
+from soliloquy.cli.runs_view import to_json
 from soliloquy.cli.summary import cost_line
 from soliloquy.cli.tables import table
 from soliloquy.cli.terminal import echo, open_console
@@ -15,19 +16,21 @@ _COUNTS = {
 }
 
 
-def print_forecast(forecast: RunForecast) -> None:
+def tell_forecast(forecast: RunForecast, *, as_json: bool) -> None:
+    if as_json:
+        echo(to_json(forecast))
+        return
+
     def cells(field: str, form: str = "{:,.0f}") -> list[str]:
         if not forecast.HasField(field):
             return ["unknown"]
         return [duration(value) if field == "seconds" else form.format(value) for value in _values(forecast, field)]
 
-    shown = table("", "expected", "from", "to")
-    for name, field in _COUNTS.items():
-        shown.add_row(name, *cells(field))
+    rows = [(name, *cells(field)) for name, field in _COUNTS.items()]
     if forecast.dollars.expected:
-        shown.add_row("USD", *cells("dollars", "{:,.4g}"))
-    shown.add_row("time", *cells("seconds"))
-    open_console().print(shown)
+        rows.append(("USD", *cells("dollars", "{:,.4g}")))
+    rows.append(("time", *cells("seconds")))
+    open_console().print(table("", "expected", "from", "to", rows=rows))
     if forecast.unpriced:
         spent = forecast.dollars.expected if forecast.HasField("dollars") else None
         echo(f"cost: {cost_line(spent, list(forecast.unpriced))}")
@@ -53,12 +56,12 @@ def _basis(forecast: RunForecast) -> str:
     )
 
 
-def print_pilot(forecast: RunForecast, budget: Budget) -> None:
-    """Prints the first prompts, what the run would take, and how much of it a budget allows."""
-    for name, text in sorted(forecast.prompts.items()):
+def tell_pilot(forecast: RunForecast, budget: Budget, *, as_json: bool) -> None:
+    """Tells the first prompts, what the run would take, and how much of it a budget allows."""
+    for name, text in sorted(forecast.prompts.items()) if not as_json else ():
         echo(f"--- {name}\n{text}\n")
-    print_forecast(forecast)
-    if not budget.is_set:
+    tell_forecast(forecast, as_json=as_json)
+    if as_json or not budget.is_set:
         return
     tokens = forecast.prompt_tokens.expected + forecast.completion_tokens.expected
     limits = [(budget.dollars, forecast.dollars.expected), (budget.tokens, tokens)]

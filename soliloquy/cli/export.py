@@ -1,4 +1,3 @@
-import json
 from pathlib import Path
 
 import click
@@ -6,8 +5,7 @@ import click
 from soliloquy.cli.command import Command, setting
 from soliloquy.cli.options import ANY_PATH, AS_JSON, writing_to
 from soliloquy.cli.parameters import Choice
-from soliloquy.cli.terminal import echo
-from soliloquy.dataset.exports.exporting import ExportCounts
+from soliloquy.cli.terminal import answer, echo
 from soliloquy.dataset.exports.exporting import export as export_dataset
 from soliloquy.dataset.exports.format import NAMES, PARTS, ExportOptions, find
 from soliloquy.dataset.exports.splitting import InvalidSplits, Splits
@@ -64,16 +62,11 @@ def export(
         raise click.UsageError(f"--splits: {bad}") from bad
     with writing_to(out):
         counts = export_dataset(Dataset(folder), name, out, choice=choice, shares=shares, rejected=rejected)
-    if as_json:
-        echo(json.dumps({"written": counts.written, "left_out": counts.left_out, "empty": list(form.empty)}))
-        return
-    _print(counts, name, out)
-
-
-def _print(counts: ExportCounts, name: str, out: Path) -> None:
-    parts = ", ".join(f"{part} {rows}" for part, rows in counts.written.items())
-    echo(f"{counts.written.total()} rows in {out}" + (f": {parts}" if len(counts.written) > 1 else ""))
-    if counts.left_out:
-        echo(f"{counts.left_out} left out: {name} requires {find(name).wants}", err=True)
-    if find(name).empty:
-        echo(f"empty fields: {', '.join(find(name).empty)}", err=True)
+    written = ", ".join(f"{part} {rows}" for part, rows in counts.written.items())
+    line = f"{counts.written.total()} rows in {out}" + (f": {written}" if len(counts.written) > 1 else "")
+    found = {"written": counts.written, "left_out": counts.left_out, "empty": list(form.empty)}
+    answer(found, [line], as_json=as_json)
+    if counts.left_out and not as_json:
+        echo(f"{counts.left_out} left out: {name} requires {form.wants}", err=True)
+    if form.empty and not as_json:
+        echo(f"empty fields: {', '.join(form.empty)}", err=True)

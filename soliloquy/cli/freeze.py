@@ -1,5 +1,4 @@
 import asyncio
-import json
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,7 @@ import click
 from soliloquy.cli.command import Command, setting
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.options import AS_JSON, EXISTING_FILE, NEW_FOLDER
-from soliloquy.cli.terminal import echo
+from soliloquy.cli.terminal import answer
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.opening import open_transport
 
@@ -43,10 +42,7 @@ def freeze(
         manifest = asyncio.run(_of_topic(kafka, offsets, out))
     elif data is not None:
         manifest = freeze_dataset(data, out)
-    if as_json:
-        echo(json.dumps(manifest))
-    else:
-        echo(f"{manifest['counts']['accepted']} conversations in {out}")
+    answer(manifest, [f"{manifest['counts']['accepted']} conversations in {out}"], as_json=as_json)
 
 
 async def _of_topic(kafka: KafkaSettings, offsets: Path | None, out: Path) -> dict[str, Any]:

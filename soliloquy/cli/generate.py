@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from soliloquy.cli.command import Command, setting
-from soliloquy.cli.dry_run import print_pilot
+from soliloquy.cli.dry_run import tell_pilot
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.model_options import model_options
@@ -33,7 +33,6 @@ from soliloquy.cli.options import (
 from soliloquy.cli.parameters import DOLLARS, PLACE, Choice, whole
 from soliloquy.cli.progress import display
 from soliloquy.cli.run_file import RUN_FILE, is_given, kept_options
-from soliloquy.cli.runs_view import to_json
 from soliloquy.cli.service_options import CLASSIFIERS, LATENCY, NOISE, PROMPTS, chosen_prompts, with_options
 from soliloquy.cli.summary import asked_again_in, most_asked_again, next_commands, summary
 from soliloquy.cli.tables import facts
@@ -50,7 +49,6 @@ from soliloquy.runtime.model.settings_file import in_batches
 from soliloquy.runtime.model.spending import Budget
 from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy.runtime.transports.kafka import KafkaSettings
-from soliloquy.v1.gateway_pb2 import RunForecast
 
 INCOMPLETE = 1
 # So many conversations at once fill a batch; more would take more memory than they save time.
@@ -150,15 +148,8 @@ def generate(
             f"--budget requires prices, and none is known of {', '.join(unpriced)}: set prompt_price and "
             "completion_price in --model-settings, or use --budget-tokens"
         )
-
-    def tell_forecast(forecast: RunForecast) -> None:
-        if as_json:
-            echo(to_json(forecast))
-        else:
-            print_pilot(forecast, plan.budget)
-
     if like:
-        tell_forecast(forecast_like(like, plan, source, together=plan.in_flight))
+        tell_pilot(forecast_like(like, plan, source, together=plan.in_flight), limit, as_json=as_json)
         return
     whole = plan
     if dry_run:
@@ -173,7 +164,8 @@ def generate(
     report = result.report(seconds=time.monotonic() - started)
     if dry_run and not result.shortfall:
         rehearsal = calls_of_first(whole, source)
-        tell_forecast(forecast_like(str(out), whole, source, together=plan.in_flight, rehearsal=rehearsal))
+        forecast = forecast_like(str(out), whole, source, together=plan.in_flight, rehearsal=rehearsal)
+        tell_pilot(forecast, limit, as_json=as_json)
     elif as_json:
         echo(json.dumps(report))
     elif not quiet and report["accepted"] + report["rejected"]:

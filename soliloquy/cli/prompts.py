@@ -1,13 +1,14 @@
 import asyncio
-import json
+from collections.abc import Iterator
 from typing import Any
 
 import click
+from rich.table import Column, Table
 
 from soliloquy.cli.command import Command, setting
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.parameters import Choice
-from soliloquy.cli.terminal import echo, open_console
+from soliloquy.cli.terminal import answer
 from soliloquy.recipes.packages import known_recipes
 from soliloquy.runs.plan import Plan, problems_of
 from soliloquy.runs.rehearsal import own_sandboxes, rehearsed
@@ -54,10 +55,7 @@ def prompts(
     reuse = replayed(conversations, together="n" not in known.without)
     rows = [_row(name, reuse.role_of(name), use) for name, use in sorted(reuse.states.items())]
     told = {"states": rows, "total": _row("all", "", reuse.total), "cache": _marking(known)}
-    if as_json:
-        echo(json.dumps(told))
-        return
-    _print(told)
+    answer(told, _shown(told), as_json=as_json)
 
 
 def _conversations(recipe: str, folder: str | None) -> list[Conversation]:
@@ -118,23 +116,17 @@ def _marking(dialect: Dialect) -> str:
     return "prompt_cache_key" if dialect.cache_key else marks or "nothing: the endpoint finds what it has cached"
 
 
-def _print(told: dict[str, Any]) -> None:
-    # Rich takes a while to load.
-    from rich.table import Table
-
+def _shown(told: dict[str, Any]) -> Iterator[object]:
     rules = [f"≥{rule}" for rule in told["total"]["held"]]
-    heads = ("prompt", "prompts", "tokens", "rules", "problem", "talk", "own", *rules)
-    shown = Table(*heads, box=None, pad_edge=False, header_style="dim")
-    for column in shown.columns:
-        column.no_wrap = True
-    for column in shown.columns[1:]:
-        column.justify = "right"
+    names = ("prompts", "tokens", "rules", "problem", "talk", "own", *rules)
+    heads = (Column(name, no_wrap=True, justify="right") for name in names)
+    shown = Table(Column("prompt", no_wrap=True), *heads, box=None, pad_edge=False, header_style="dim")
     for row in (*told["states"], told["total"]):
         parts = row["parts"]
         counts = (row["tokens"], parts["role"] + parts["state"], parts["problem"], parts["conversation"], parts["own"])
         each = [f"{tokens / row['prompts']:,.0f}" for tokens in counts]
         held = [f"{share:.1%}" for share in row["held"].values()]
         shown.add_row(row["state"].partition("/")[2] or row["state"], f"{row['prompts']:,}", *each, *held)
-    open_console().print(shown)
-    echo("Tokens of a prompt by what begins like it, and the share that a cache holds of those with so many tokens.")
-    echo(f"Requests tell a cache: {told['cache']}")
+    yield shown
+    yield ("Tokens of a prompt by what begins like it, and the share that a cache holds of those with so many tokens.")
+    yield (f"Requests tell a cache: {told['cache']}")

@@ -6,11 +6,11 @@ from pathlib import Path
 from shutil import copyfile, copytree, ignore_patterns
 
 import click
-from rich.table import Table
 
 from soliloquy.cli.command import Group
 from soliloquy.cli.options import NEW_FOLDER
 from soliloquy.cli.parameters import Choice
+from soliloquy.cli.tables import plain_table
 from soliloquy.cli.terminal import echo, open_console
 from soliloquy.recipes.checks import further_checks
 from soliloquy.recipes.packages import known_recipes
@@ -35,10 +35,8 @@ def recipes() -> None:
 @recipes.command("list")
 def list_() -> None:
     """Print the installed recipes, and why one cannot be used."""
-    table = Table("recipe", "package", "", box=None, header_style="bold", pad_edge=False)
-    for name, package in known_recipes().items():
-        table.add_row(name, package, _state(name))
-    open_console().print(table)
+    rows = ((name, package, _state(name)) for name, package in known_recipes().items())
+    open_console().print(plain_table("recipe", "package", "", rows=rows))
 
 
 @recipes.command()

@@ -1,6 +1,5 @@
 """`soliloquy retrain`: trains an adapter as conversations come in, and activates versions that are not worse."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
@@ -20,7 +19,7 @@ from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.observing import METRICS, serving_metrics
 from soliloquy.cli.options import AS_JSON, COUNT, EXISTING_FILE, NEW_RESOLVED_FOLDER, QUIET, RESOLVED_FOLDER
 from soliloquy.cli.signals import end_when_asked
-from soliloquy.cli.terminal import echo, open_console
+from soliloquy.cli.terminal import answer, echo, open_console
 from soliloquy.cli.tls_options import client_tls
 from soliloquy.dataset.storage import Storage
 from soliloquy.runtime.model.settings_file import shipped_models
@@ -108,8 +107,7 @@ def retrain(
     except KeyboardInterrupt:
         echo("soliloquy: stopped: run the same command to resume", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None
-    if as_json:
-        echo(json.dumps({"state": str(state), "rounds": [asdict(outcome) for outcome in done]}))
+    answer({"state": str(state), "rounds": [asdict(outcome) for outcome in done]}, (), as_json=as_json)
 
 
 def _evaluate(

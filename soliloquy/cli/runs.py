@@ -9,12 +9,12 @@ from typing import Any
 import click
 
 from soliloquy.cli.command import Command, Group, option, setting
-from soliloquy.cli.dry_run import print_forecast
+from soliloquy.cli.dry_run import tell_forecast
 from soliloquy.cli.options import AS_JSON, ATTEMPTS, COUNT, EXISTING_FILE, IN_FLIGHT, SEED, TURNS
 from soliloquy.cli.parameters import ADDRESS, Choice, whole
 from soliloquy.cli.progress import progress_bar
 from soliloquy.cli.run_file import RUN_FILE
-from soliloquy.cli.runs_view import conversation_line, print_conversation, print_status, run_line, to_json
+from soliloquy.cli.runs_view import conversation_line, print_conversation, run_line, tell_status, to_json
 from soliloquy.cli.service_options import PROMPTS, gathered, with_options
 from soliloquy.cli.terminal import echo
 from soliloquy.cli.tls_options import TLS_HELP, client_tls
@@ -121,11 +121,7 @@ def start(
     changed = changed_texts(request["recipe"], prompts) if prompts else {}
     with runs:
         if dry_run:
-            forecast = runs.forecast(**request, prompts=changed)
-            if as_json:
-                echo(to_json(forecast))
-            else:
-                print_forecast(forecast)
+            tell_forecast(runs.forecast(**request, prompts=changed), as_json=as_json)
             return
         status = runs.start(**request, prompts=changed)
         if watch_run:
@@ -172,10 +168,7 @@ def _control(name: str, purpose: str, call: Callable[[Runs, str], RunStatus]) ->
     def control(*, as_json: bool = AS_JSON, runs: Runs, run: str) -> None:
         with runs:
             status = _of_run(runs, run, call)
-        if as_json:
-            echo(to_json(status))
-        else:
-            print_status(status)
+        tell_status(status, as_json=as_json)
 
     return click.command(name, cls=Command, help=purpose)(control)
 
@@ -245,7 +238,7 @@ def _watch(runs: Runs, first: RunStatus, *, as_json: bool) -> int:
     finally:
         if not is_over(last):
             echo(f"run {first.id} continues: soliloquy runs watch {first.id}", err=True)
-    print_status(last)
+    tell_status(last)
     return _EXIT[last.state]
 
 

@@ -21,7 +21,10 @@ _DATASET = {
 }
 
 
-def print_status(status: RunStatus) -> None:
+def tell_status(status: RunStatus, *, as_json: bool = False) -> None:
+    if as_json:
+        echo(to_json(status))
+        return
     asked, progress = status.request, status.progress
     tokens = progress.tokens.values()
     rows = {

@@ -1,5 +1,4 @@
 import asyncio
-import json
 import re
 import time
 from collections.abc import Iterator, Sequence
@@ -14,7 +13,7 @@ from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.parameters import ADDRESS, DURATION, SIZE, duration_text, size_text
 from soliloquy.cli.service_options import GRACE, sandbox_options
 from soliloquy.cli.signals import stop_signals
-from soliloquy.cli.terminal import echo
+from soliloquy.cli.terminal import answer, echo
 from soliloquy.cli.tls_options import TLS_HELP, client_tls, server_tls_options
 from soliloquy.client import Sandbox
 from soliloquy.runtime.code import names
@@ -27,7 +26,6 @@ from soliloquy.v1.sandbox_pb2 import STATUS_OK, Execution, Job, Limits
 if TYPE_CHECKING:
     from soliloquy_services.executor.policy import SandboxSettings
 
-JOB_FAILED = 1
 # Time to reach a service and to wait for a free sandbox.
 _ANSWER_SECONDS = 10.0
 _OPTION = {"wall_seconds": "--wall", "memory_bytes": "--memory"}
@@ -75,8 +73,8 @@ def run(
         done = uvloop.run(_submit(job, address)) if address else run_here([job])[0]
     except Failure as error:
         raise Failure(_in_options(str(error))) from error
-    echo(json.dumps(outcome_json(done)) if as_json else "\n".join(outcome_lines(done)))
-    return 0 if done.status == STATUS_OK else JOB_FAILED
+    answer(outcome_json(done), outcome_lines(done), as_json=as_json)
+    return 0 if done.status == STATUS_OK else 1
 
 
 @sandbox.command()

@@ -83,6 +83,9 @@ class Interval:
     def value(self, name: str, **labels: str) -> float:
         return sum(value for _, value in self.series(name, **labels))
 
+    def total(self, name: str, **labels: str) -> int:
+        return int(self.value(name, **labels))
+
     def sums(self, name: str, by: str, **labels: str) -> dict[str, float]:
         found: defaultdict[str, float] = defaultdict(float)
         for known, value in self.series(name, **labels):

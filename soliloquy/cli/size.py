@@ -1,4 +1,3 @@
-import json
 import re
 
 import click
@@ -7,7 +6,8 @@ from click.types import FuncParamType
 from soliloquy.cli.command import Command, setting
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.parameters import Choice
-from soliloquy.cli.terminal import echo
+from soliloquy.cli.tables import table
+from soliloquy.cli.terminal import answer
 from soliloquy.runs.sizing import CONVERSATION, GPUS, KAFKA_DAYS, PARTS, Card, kafka_gigabytes
 
 
@@ -51,40 +51,34 @@ def size(
     callers = GPUS[card]["callers"]
     disk = kafka_gigabytes(hours, an_hour)
     needed = {part: part.units(an_hour) for part in PARTS}
-    if as_json:
-        parts = [{"name": part.name, "unit": part.unit, "needed": units} for part, units in needed.items()]
-        told = {
-            "hours": round(hours, 2),
-            "conversations_an_hour": round(an_hour),
-            "conversations_an_hour_and_gpu": round(one.conversations_an_hour),
-            "output_tokens_a_second_and_gpu": round(one.output_rate),
-            "reading_tokens_a_second_and_gpu": round(one.reading_rate),
-            "parts": parts,
-            "in_flight": gpus * callers,
-            "kafka_gigabytes": round(disk, 1),
-        }
-        echo(json.dumps(told))
-        return
-    # Rich takes a while to load.
-    from rich.table import Table
-
-    from soliloquy.cli.terminal import open_console
-
-    console = open_console()
-    console.print(f"{conversations:,} conversations: {hours:,.1f} hours, {an_hour:,.0f} an hour")
-    table = Table("", "needed", "a conversation, or one an hour", "from")
+    parts = [{"name": part.name, "unit": part.unit, "needed": units} for part, units in needed.items()]
+    found = {
+        "hours": round(hours, 2),
+        "conversations_an_hour": round(an_hour),
+        "conversations_an_hour_and_gpu": round(one.conversations_an_hour),
+        "output_tokens_a_second_and_gpu": round(one.output_rate),
+        "reading_tokens_a_second_and_gpu": round(one.reading_rate),
+        "parts": parts,
+        "in_flight": gpus * callers,
+        "kafka_gigabytes": round(disk, 1),
+    }
     speed = (
         f"{one.writing_seconds:.3f} s to write {CONVERSATION['output_tokens']:,} tokens at {one.output_rate:,.0f}/s, "
         f"{one.reading_seconds:.3f} s to read {CONVERSATION['uncached_share']:.0%} of "
         f"{CONVERSATION['input_tokens']:,} at {one.reading_rate:,.0f}/s"
     )
     model = f"{GPUS[card]['name']}, a model of {parameters:g}b"
-    table.add_row(model, f"{gpus:,}", f"{one.conversations_an_hour:,.0f} an hour", speed)
-    for part, units in needed.items():
-        plural = "s" * (units != 1)
-        table.add_row(part.name, f"{units:,} {part.unit}{plural}", f"{part.an_hour:,} an hour", part.measured)
-    table.add_row("calls in flight", f"--in-flight {gpus * callers:,}", "", f"{callers} callers a card")
     a_conversation = f"{CONVERSATION['kafka_megabytes']} MB"
     kept = f"before compression, {KAFKA_DAYS} days at most"
-    table.add_row("Kafka's disk, each replica", f"{disk:,.0f} GB", a_conversation, kept)
-    console.print(table)
+    rows = [
+        (model, f"{gpus:,}", f"{one.conversations_an_hour:,.0f} an hour", speed),
+        *(
+            (part.name, f"{units:,} {part.unit}{'s' * (units != 1)}", f"{part.an_hour:,} an hour", part.measured)
+            for part, units in needed.items()
+        ),
+        ("calls in flight", f"--in-flight {gpus * callers:,}", "", f"{callers} callers a card"),
+        ("Kafka's disk, each replica", f"{disk:,.0f} GB", a_conversation, kept),
+    ]
+    line = f"{conversations:,} conversations: {hours:,.1f} hours, {an_hour:,.0f} an hour"
+    shown = table("", "needed", "a conversation, or one an hour", "from", rows=rows, align="left")
+    answer(found, [line, shown], as_json=as_json)

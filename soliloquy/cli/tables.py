@@ -1,8 +1,9 @@
 """Tables and lines in a terminal."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from rich.table import Table
+from rich.console import JustifyMethod, RenderableType
+from rich.table import Column, Table
 from rich.text import Text
 
 from soliloquy.cli.terminal import visible
@@ -11,11 +12,21 @@ from soliloquy.v1.conversation_pb2 import Ending
 _QUESTION_CHARACTERS = 60
 
 
-def table(*heads: str) -> Table:
-    """Returns a table whose first column names the rows and whose others hold numbers."""
+def table(*heads: str, rows: Iterable[Iterable[RenderableType]] = (), align: JustifyMethod = "right") -> Table:
+    """Returns a table whose first column names the rows and whose others hold numbers, unless they are aligned left."""
     made = Table(*heads)
     for column in made.columns[1:]:
-        column.justify = "right"
+        column.justify = align
+    for row in rows:
+        made.add_row(*row)
+    return made
+
+
+def plain_table(*heads: str, rows: Iterable[Iterable[RenderableType]]) -> Table:
+    """Returns a table without lines, whose first column is not wrapped, so that its names can be copied."""
+    made = Table(Column(heads[0], no_wrap=True), *heads[1:], box=None, header_style="bold", pad_edge=False)
+    for row in rows:
+        made.add_row(*row)
     return made
 
 

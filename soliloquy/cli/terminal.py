@@ -55,6 +55,18 @@ def echo(message: object = "", *, err: bool = False) -> None:
     click.echo(visible(str(message)), err=err)
 
 
+def answer(found: Any, parts: Iterable[Any], *, as_json: bool, quiet: bool = False) -> None:
+    """Prints what a command found: as JSON, or in parts for people, lines and what Rich draws."""
+    if as_json:
+        echo(json.dumps(found))
+    elif not quiet:
+        for part in parts:
+            if isinstance(part, str):
+                echo(part)
+            else:
+                open_console().print(part)
+
+
 def open_console(**options: Any) -> "Console":
     """Returns a console that prints texts without markup, and their control characters in Python's notation."""
     return _visible_console()(highlight=False, markup=False, **options)

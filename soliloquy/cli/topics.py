@@ -11,11 +11,9 @@ from soliloquy.cli.command import Command, Group, setting
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.parameters import whole
-from soliloquy.cli.terminal import echo
+from soliloquy.cli.terminal import answer, echo
 from soliloquy.runtime.transports.kafka import KafkaSettings, layout
 from soliloquy.runtime.transports.kafka.layout import Change
-
-CHANGES = 1
 
 
 @click.group(cls=Group)
@@ -42,8 +40,8 @@ def plan(
     The exit status is 0 if there is nothing to do, 1 if there are changes, and 2 if they cannot be made.
     """
     changes = uvloop.run(layout.plan(kafka, replication=replication, grow=grow))
-    _print(changes, as_json=as_json, summary=f"{_counted(changes)} to make: soliloquy topics apply does it")
-    return CHANGES if changes else 0
+    _tell(changes, f"{_counted(changes)} to make: soliloquy topics apply does it", as_json=as_json)
+    return 1 if changes else 0
 
 
 @topics.command()
@@ -56,20 +54,14 @@ def apply(
     Partitions are never removed. The exit status is 0 if all topics match, and 2 if they cannot.
     """
     changes = uvloop.run(layout.apply(kafka, replication=replication, grow=grow))
-    _print(changes, as_json=as_json, summary=f"{_counted(changes)} made")
+    _tell(changes, f"{_counted(changes)} made", as_json=as_json)
 
 
-def _print(changes: Sequence[Change], *, as_json: bool, summary: str) -> None:
-    if as_json:
-        echo(json.dumps({"changes": [_as_json(change) for change in changes]}))
-        return
-    if not changes:
-        echo("nothing to do: every topic matches topics.toml")
-        return
-    width = max(len(change.desired.topic) for change in changes)
-    for change in changes:
-        echo(f"{change.action:<9}  {change.desired.topic:<{width}}  {_in_words(change)}")
-    echo(summary)
+def _tell(changes: Sequence[Change], summary: str, *, as_json: bool) -> None:
+    width = max((len(change.desired.topic) for change in changes), default=0)
+    lines = [f"{one.action:<9}  {one.desired.topic:<{width}}  {_in_words(one)}" for one in changes]
+    found = {"changes": [_as_json(change) for change in changes]}
+    answer(found, [*lines, summary] if lines else ["nothing to do: every topic matches topics.toml"], as_json=as_json)
 
 
 def _as_json(change: Change) -> dict[str, Any]:

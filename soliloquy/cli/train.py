@@ -9,7 +9,7 @@ from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.observing import METRICS, serving_metrics
 from soliloquy.cli.options import AS_JSON, NEW_FOLDER, QUIET, RESOLVED_FOLDER
 from soliloquy.cli.tables import facts
-from soliloquy.cli.terminal import echo, open_console
+from soliloquy.cli.terminal import answer, echo
 
 
 @click.command(cls=Command)
@@ -45,7 +45,5 @@ def train(
         echo("soliloquy: stopped: run the same command to resume from the newest checkpoint", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None
     report = json.loads((job.folder / "report.json").read_bytes())
-    if as_json:
-        echo(json.dumps(report | {"folder": str(job.folder)}))
-    elif not quiet:
-        open_console().print(facts(report | {"folder": job.folder}))
+    report["folder"] = str(job.folder)
+    answer(report, [facts(report)], as_json=as_json, quiet=quiet)

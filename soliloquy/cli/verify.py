@@ -1,16 +1,12 @@
-import json
-
 import click
 
 from soliloquy.cli.command import Command
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.parameters import PLACE
-from soliloquy.cli.terminal import echo
+from soliloquy.cli.terminal import answer
 from soliloquy.dataset.manifest import MANIFEST
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
-
-FAULTY = 1
 
 
 @click.command(cls=Command)
@@ -20,13 +16,6 @@ def verify(place: Storage, *, as_json: bool = AS_JSON) -> int:
 
     Prints a line for each difference from its manifest. The exit status is 0 if there are none and 1 if there are some.
     """
-    found = []
-    for line in findings(place):
-        found.append(line)
-        if not as_json:
-            echo(line)
-    if as_json:
-        echo(json.dumps({"dataset": str(place), "findings": found}))
-    elif not found:
-        echo(f"{place}: matches {MANIFEST}")
-    return FAULTY if found else 0
+    found = [*findings(place)]
+    answer({"dataset": str(place), "findings": found}, found or [f"{place}: matches {MANIFEST}"], as_json=as_json)
+    return 1 if found else 0

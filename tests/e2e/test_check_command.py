@@ -5,8 +5,6 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from soliloquy.client import Dataset
 from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.v1.conversation_pb2 import Conversation, Evaluation
@@ -139,16 +137,3 @@ def test_rules_are_not_applied_to_imported_conversations_without_what_they_read(
     assert (found["figures"]["conversations"], found["faults"]) == (CONVERSATIONS, [])
     without = {one["rule"]: (one["lacking"], one["conversations"]) for one in found["not_applied"]}
     assert without["steps"] == ("plan", CONVERSATIONS)
-
-
-@pytest.mark.parametrize("form", ["openai", "sharegpt"])
-def test_imported_chats_of_no_recipe_pass_no_check(reference: Path, tmp_path: Path, form: str) -> None:
-    result = check(reimported(reference, tmp_path, form, ".jsonl"), "--json")
-    assert (result.returncode, result.stdout) == (2, "")
-    assert f"none of {CONVERSATIONS} conversations in" in result.stderr
-
-
-def test_a_dataset_without_rejected_conversations_has_none_to_check(reference: Path) -> None:
-    result = check(reference, "--rejected")
-    assert (result.returncode, result.stderr) == (0, "")
-    assert "0 with 0 turns" in result.stdout

@@ -64,22 +64,6 @@ def test_rows_that_cannot_be_used_are_reported_and_counted(tmp_path: Path) -> No
     ]
 
 
-def test_strict_wants_all_or_nothing(tmp_path: Path) -> None:
-    source = jsonl(tmp_path / "theirs.jsonl", TROLLEY, BROKEN)
-    line = refused("import", source, "--as", "gsm8k", "--out", tmp_path / "mine.jsonl", "--strict")
-    assert "theirs.jsonl:2: solution:" in line
-    assert not (tmp_path / "mine.jsonl").exists()
-
-
-def test_an_import_without_a_usable_row_fails(tmp_path: Path) -> None:
-    source = jsonl(tmp_path / "theirs.jsonl", BROKEN)
-    result = problems("import", source, "--as", "gsm8k", "--out", tmp_path / "mine.jsonl", "--json")
-    assert result.returncode == 1
-    assert json.loads(result.stdout)["written"] == 0
-    assert "none of 1 rows can be used" in result.stderr
-    assert not (tmp_path / "mine.jsonl").exists()
-
-
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     source = jsonl(tmp_path / "theirs.jsonl", TROLLEY)
     assert "cannot be written" in refused("import", source, "--as", "gsm8k", "--out", tmp_path / "no" / "mine.jsonl")

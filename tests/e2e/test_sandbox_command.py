@@ -86,24 +86,6 @@ def test_a_job_that_fails_says_where_with_status_1() -> None:
     assert lines[:3] == ["error: ZeroDivisionError: division by zero (line 2)", "stdout:", "    before"]
 
 
-@pytest.mark.parametrize(
-    ("code", "error"),
-    [
-        (b"", "there is no code"),
-        (b"x = ", "SyntaxError"),
-        (b"x = '\0'", "null bytes"),
-        (b"y = 1", "'x' is not defined"),
-        (b"while True: pass", "no end within the time limit"),
-    ],
-    ids=["empty", "syntax error", "NUL", "undefined variable", "endless"],
-)
-def test_code_that_cannot_work_is_a_failed_job_and_says_why(shot: Path, address: str, code: bytes, error: str) -> None:
-    shot.write_bytes(code)
-    result = said(sandbox("run", shot, "--vars", "x", "--wall", "500ms", "--address", address))
-    assert (result.returncode, result.stderr) == (1, "")
-    assert error in result.stdout.splitlines()[0]
-
-
 @pytest.mark.parametrize("code", [b"\xef\xbb\xbfx = 1", b"```python\nx = 1\n```", "µ = 1; x = µ".encode()])
 def test_a_byte_order_mark_a_fence_and_greek_letters_do_no_harm(shot: Path, address: str, code: bytes) -> None:
     shot.write_bytes(code)

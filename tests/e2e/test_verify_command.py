@@ -41,10 +41,3 @@ def test_an_unfinished_dataset_is_named_with_what_finishes_it(unfinished: Path) 
     told = said([SOLILOQUY, "verify", str(unfinished)])
     assert told.returncode == 1
     assert told.stdout == f"{unfinished} is not finished: run its command again to finish it\n"
-
-
-def test_a_place_that_cannot_be_reached_is_one_line() -> None:
-    result = said([SOLILOQUY, "verify", "nowhere://x"])
-    assert (result.returncode, result.stdout) == (2, "")
-    [line] = result.stderr.splitlines()
-    assert "nowhere://x is not a folder or URL of a known kind" in line

@@ -1,4 +1,3 @@
-import json
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -7,7 +6,7 @@ import click
 
 from soliloquy.cli.command import Command
 from soliloquy.cli.options import AS_JSON
-from soliloquy.cli.terminal import echo
+from soliloquy.cli.terminal import answer
 from soliloquy.problems.bank.bank import FAMILIES, bank_names
 from soliloquy.problems.files.problem_file import problem_faults, read_problems
 from soliloquy.problems.use import Use, use_of
@@ -16,7 +15,6 @@ from soliloquy.recipes.recipe import find
 from soliloquy.runtime.failure import Failure
 from soliloquy.standin.speakers import why_unusable
 
-FAULTY = 1
 # Problems to draw from each family.
 _DRAWS = 200
 # Trying the scripted model takes milliseconds a problem, so it tries only the first ones.
@@ -45,20 +43,14 @@ def check(*, as_json: bool = AS_JSON, source: str) -> int:
     doubts: list[str] = []
     found = [*_family_faults(families, path)] if families else [*problem_faults(path, doubts.append)]
     uses = {} if families or found else dict(_uses(path))
-    if as_json:
-        refused = {name: use.refused for name, use in uses.items()}
-        echo(json.dumps({"faults": found, "open": doubts, "refused": refused}))
-    else:
-        for line in (*found, *doubts):
-            echo(line)
-        if families and not found:
-            echo(f"{source}: {len(families)} families, no faults")
-        elif not found:
-            unread = f" in what could be read; problems with open numbers: {len(doubts)}" if doubts else ""
-            echo(f"{source}: no faults{unread}")
-        for name, use in uses.items():
-            echo(f"{name}: {use}")
-    return FAULTY if found else 0
+    lines = [*found, *doubts]
+    if not found:
+        unread = f" in what could be read; problems with open numbers: {len(doubts)}" if doubts else ""
+        lines.append(f"{source}: {f'{len(families)} families, ' if families else ''}no faults{unread}")
+    lines += [f"{name}: {use}" for name, use in uses.items()]
+    refused = {name: use.refused for name, use in uses.items()}
+    answer({"faults": found, "open": doubts, "refused": refused}, lines, as_json=as_json)
+    return 1 if found else 0
 
 
 def _uses(path: Path) -> Iterator[tuple[str, Use]]:

@@ -1,4 +1,3 @@
-import json
 import re
 from dataclasses import asdict
 from pathlib import Path
@@ -8,12 +7,11 @@ import click
 from soliloquy.cli.command import Command, setting
 from soliloquy.cli.options import ANY_PATH, AS_JSON, PROBLEM_FILE_OUT, writing_to
 from soliloquy.cli.parameters import Choice
-from soliloquy.cli.terminal import echo
+from soliloquy.cli.terminal import answer, echo
 from soliloquy.problems.files.importing import NothingUsable, import_problems
 from soliloquy.problems.files.reading.rows import RefusedRow
 from soliloquy.problems.files.source_format import NAMES, format_names, format_of, load_format
 
-_SOME_REFUSED = 1
 # Their column may have a comma in its name.
 _NEXT_COLUMN = re.compile(rf",(?=\s*(?:{'|'.join(NAMES)})\s*=)")
 
@@ -51,15 +49,15 @@ def import_(
     except NothingUsable as nothing:
         counts = nothing.counts
         echo(f"soliloquy: {source}: {nothing}; nothing was written", err=True)
-    if as_json:
-        echo(json.dumps(asdict(counts)))
-    elif counts.written:
+    lines = []
+    if counts.written:
         repeats = "repeats kept" if keep_repeats else "repeats left out"
         unread = f", unverified: {counts.unread}" if counts.unread else ""
         worded = f", answers kept as text: {counts.text_answers}" if counts.text_answers else ""
         rows = f"rows refused: {counts.refused}, {repeats}: {counts.repeated}{unread}{worded}"
-        echo(f"{counts.written} problems in {out}; {rows}")
-    return _SOME_REFUSED if counts.refused or not counts.written else 0
+        lines.append(f"{counts.written} problems in {out}; {rows}")
+    answer(asdict(counts), lines, as_json=as_json)
+    return 1 if counts.refused or not counts.written else 0
 
 
 def _column_map(given: tuple[str, ...]) -> dict[str, str]:

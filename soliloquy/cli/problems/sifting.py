@@ -1,6 +1,5 @@
 """`soliloquy problems dedupe` and `split`."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ import click
 from soliloquy.cli.command import Command, setting
 from soliloquy.cli.options import ANY_PATH, AS_JSON, COUNT, NEW_FOLDER, PROBLEM_FILE_OUT, SEED, writing_to
 from soliloquy.cli.parameters import Choice, real
-from soliloquy.cli.terminal import echo
+from soliloquy.cli.terminal import answer, echo
 from soliloquy.problems.sifting import near_duplicates
 from soliloquy.problems.sifting import split as sifting
 from soliloquy.problems.sifting.sampling import TRAIN_SHARE
@@ -27,13 +26,8 @@ def dedupe(*, out: Path = PROBLEM_FILE_OUT, as_json: bool = AS_JSON, source: Pat
     """
     with writing_to(out):
         counts = near_duplicates.dedupe(source, out)
-    if as_json:
-        echo(json.dumps(asdict(counts)))
-    else:
-        echo(f"{counts.kept} of {counts.read} problems in {out}; {counts.dropped} near-duplicates left out")
-
-
-INCOMPLETE = 1
+    line = f"{counts.kept} of {counts.read} problems in {out}; {counts.dropped} near-duplicates left out"
+    answer(asdict(counts), [line], as_json=as_json)
 
 
 @click.command(cls=Command)
@@ -66,14 +60,11 @@ def split(
     refuse_foreign(out, sifting.DESCRIPTION)
     with writing_to(out):
         made: dict[str, Any] = sifting.split(source, out, plan)
-    if as_json:
-        echo(json.dumps(made))
-    else:
-        parts = ", ".join(f"{name} {part['rows']}" for name, part in made["parts"].items())
-        echo(f"{made['sampled']} of {made['problems']} problems in {out}; rows: {parts}")
+    parts = ", ".join(f"{name} {part['rows']}" for name, part in made["parts"].items())
+    answer(made, [f"{made['sampled']} of {made['problems']} problems in {out}; rows: {parts}"], as_json=as_json)
     for bin_, taken in made.get("short_bins", {}).items():
         echo(f"soliloquy: only {taken} problems have solve rates of {bin_}", err=True)
     if sample is not None and made["sampled"] < sample:
         echo(f"soliloquy: only {made['sampled']} of {sample} problems match", err=True)
-        return INCOMPLETE
+        return 1
     return 0

@@ -9,7 +9,7 @@ import click
 from soliloquy.cli.attended import AttendedModels, attended_models
 from soliloquy.cli.command import Command
 from soliloquy.cli.options import ANY_PATH, AS_JSON, PROBLEM_FILE_OUT, writing_to
-from soliloquy.cli.terminal import echo
+from soliloquy.cli.terminal import answer, echo
 from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.problems.files.problem_row import programs_row
 from soliloquy.problems.sifting.problem_lines import ProblemLine, problem_lines
@@ -39,11 +39,11 @@ def verify(*, out: Path = PROBLEM_FILE_OUT, as_json: bool = AS_JSON, source: Pat
         raise Failure("problems verify requires --model openai or ray: the scripted model solves few")
     with writing_to(out):
         problems = {one.question: one for one in read_problems(source) if one.HasField("answer")}
-        found = asyncio.run(_checks([*problems.values()], asked, source, quiet=as_json))
-        counts = Counter(checked=len(found))
+        checked = asyncio.run(_checks([*problems.values()], asked, source, quiet=as_json))
+        counts = Counter(checked=len(checked))
         with atomic_file(out) as file:
             for line in problem_lines(source):
-                programs = found.get(line.question)
+                programs = checked.get(line.question)
                 kind, why = _judged(problems.get(line.question), programs)
                 counts[kind] += 1
                 if why:
@@ -51,10 +51,9 @@ def verify(*, out: Path = PROBLEM_FILE_OUT, as_json: bool = AS_JSON, source: Pat
                 if kind != "unfit":
                     file.write(_marked(line, programs))
     told = {name: counts[name] for name in ("checked", "verified", "worked through", "disputed", "unverified", "unfit")}
-    if as_json:
-        echo(json.dumps({**{name.replace(" ", "_"): count for name, count in told.items()}, "programs": PROGRAMS}))
-    else:
-        echo(f"{out}: {', '.join(f'{count} {name}' for name, count in told.items())}")
+    words = f"{out}: {', '.join(f'{count} {name}' for name, count in told.items())}"
+    found = {name.replace(" ", "_"): count for name, count in told.items()} | {"programs": PROGRAMS}
+    answer(found, [words], as_json=as_json)
 
 
 def _judged(problem: Problem | None, programs: Evidence | None) -> tuple[str, str]:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from soliloquy.cli.runs_view import print_status
+from soliloquy.cli.runs_view import tell_status
 from soliloquy.cli.sandbox import outcome_json, outcome_lines
 from soliloquy.v1.gateway_pb2 import DatasetState, RunStatus
 from soliloquy.v1.runs_pb2 import RunState
@@ -86,6 +86,6 @@ def test_the_status_of_a_run_says_where_its_dataset_lies(
     state: DatasetState, words: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "100")
-    print_status(RunStatus(id="3f2a-1", state=RunState.RUN_STATE_FINISHED, dataset=state))
+    tell_status(RunStatus(id="3f2a-1", state=RunState.RUN_STATE_FINISHED, dataset=state))
     [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("dataset")]
     assert line.split(maxsplit=1)[1].strip() == words
