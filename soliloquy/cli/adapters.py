@@ -11,7 +11,7 @@ import click
 from rich.table import Column, Table
 
 from soliloquy.cli.command import Group, option, setting
-from soliloquy.cli.evaluate.retraining import RECIPE, retraining_evaluation
+from soliloquy.cli.evaluate.settings import RECIPE, retraining_evaluation
 from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, NEW_FOLDER
 from soliloquy.cli.parameters import ADDRESS, real
 from soliloquy.cli.terminal import answer, echo

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rich.progress import Progress, TaskID
+from rich.progress import Progress, TaskID, TimeRemainingColumn
 
 from soliloquy.cli.command import setting
 from soliloquy.cli.options import WORKERS
@@ -105,7 +105,8 @@ def following(folder: Path, *, quiet: bool) -> Iterator[Callable[[int], None]]:
 
     Yields a callback for the number of conversations read before the first step.
     """
-    progress = bar(quiet=quiet)
+    progress = bar(TimeRemainingColumn(compact=True))
+    progress.disable = quiet
     task = progress.add_task("conversations", total=None, figures="")
     ended = threading.Event()
     thread = threading.Thread(target=_follow, args=(folder, partial(_show, progress, task), ended))

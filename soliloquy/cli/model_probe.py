@@ -9,7 +9,7 @@ import click
 from soliloquy.cli.command import Command, setting
 from soliloquy.cli.options import AS_JSON, NEW_FILE
 from soliloquy.cli.parameters import Choice
-from soliloquy.cli.tables import facts
+from soliloquy.cli.tables import facts, short
 from soliloquy.cli.terminal import answer
 from soliloquy.recipes.packages import DEFAULT, known_recipes
 from soliloquy.runs.probing import Probe, probe_endpoint
@@ -65,13 +65,8 @@ def _lines(prompt: Mapping[str, Any]) -> Iterator[str]:
     tokens = f"{prompt['prompt_tokens']} + {prompt['completion_tokens']} tokens"
     yield f"{prompt['prompt']}: {prompt['outcome']}, {prompt['schema']}, {prompt['seconds']} s, {tokens}"
     for thought in filter(None, prompt["reasoning"]):
-        yield f"  thought   {_short(thought)}"
+        yield f"  thought   {short(thought, _SHOWN_CHARACTERS)}"
     for number, answered in enumerate(prompt["answers"]):
-        yield f"  answered  {_short(answered)}"
+        yield f"  answered  {short(answered, _SHOWN_CHARACTERS)}"
         if number < len(prompt["complaints"]):
-            yield f"  was told  {_short(prompt['complaints'][number])}"
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _SHOWN_CHARACTERS else f"{line[:_SHOWN_CHARACTERS]}… ({len(line)} characters)"
+            yield f"  was told  {short(prompt['complaints'][number], _SHOWN_CHARACTERS)}"

@@ -3,7 +3,6 @@
 import contextlib
 import json
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -126,9 +125,6 @@ def prometheus(
                 process.wait()
 
 
-_CONNECT_SECONDS = 0.5
-
-
 @click.command(cls=Command)
 @processes_of_up(http_from=9100)
 def observe(
@@ -144,9 +140,6 @@ def observe(
     targets = {address: name for name, address in processes.items()}
     with contextlib.suppress(KeyboardInterrupt), prometheus(targets, port) as running:
         _tell(running, len(targets))
-        if not any(map(_answers, targets)):
-            first = next(iter(targets)).rpartition(":")[2]
-            echo(f"no service answers yet: run soliloquy up .. --http-from {first}", err=True)
         running.wait()
         raise Failure(f"Prometheus stopped: {running.last_words}")
 
@@ -160,12 +153,3 @@ def _tell(running: Prometheus, targets: int) -> None:
         ("graph?g0.expr=soliloquy%3Aconversations_finished%3Arate5m&g0.tab=0", "finished conversations"),
     ):
         echo(f"  {running.address}/{page}  {what}")
-
-
-def _answers(address: str) -> bool:
-    host, _, port = address.rpartition(":")
-    try:
-        with socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_SECONDS):
-            return True
-    except OSError:
-        return False

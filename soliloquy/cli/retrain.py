@@ -10,9 +10,8 @@ import click
 
 from soliloquy.cli.adapters import CACHE, REGISTRY, SERVICE, reporting_file_errors
 from soliloquy.cli.command import Command, setting
-from soliloquy.cli.evaluate.retraining import RECIPE, RetrainingEvaluation, retraining_evaluation
-from soliloquy.cli.evaluate.settings import EvaluationSettings
-from soliloquy.cli.evaluate.tutor import Tutor, Weights, at_most
+from soliloquy.cli.evaluate.settings import RECIPE, EvaluationSettings, RetrainingEvaluation, retraining_evaluation
+from soliloquy.cli.evaluate.tutor import Tutor, at_most
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.launching import Launch, launch_options, train_observed
 from soliloquy.cli.main import INTERRUPTED
@@ -120,10 +119,9 @@ def _evaluate(
     quiet: bool,
 ) -> Mapping[str, Any]:
     """Evaluates a version in this process, as `soliloquy evaluate --weights` does."""
-    weights = Weights(folder=base, adapter=adapter, free=False)
-    weights.check()
     models = at_most(shipped_models(), policy.max_tokens)
-    tutor = Tutor(models=models, record=None, noise="none", weights=weights, problems=policy.problems)
+    tutor = Tutor(models=models, weights=base, adapter=adapter, problems=policy.problems)
+    tutor.check_weights()
     settings = EvaluationSettings(tutor=tutor, seed=policy.seed, in_flight=_IN_FLIGHT, name=out.name, quiet=quiet)
     evaluated = evaluation.evaluate(settings, policy.questions)
     evaluated.write(out)

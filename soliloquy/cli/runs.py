@@ -14,7 +14,7 @@ from soliloquy.cli.options import AS_JSON, ATTEMPTS, COUNT, EXISTING_FILE, IN_FL
 from soliloquy.cli.parameters import ADDRESS, Choice, whole
 from soliloquy.cli.progress import progress_bar
 from soliloquy.cli.run_file import RUN_FILE
-from soliloquy.cli.runs_view import conversation_line, print_conversation, run_line, tell_status, to_json
+from soliloquy.cli.runs_view import finished_line, print_conversation, run_line, tell_status, to_json
 from soliloquy.cli.service_options import PROMPTS, gathered, with_options
 from soliloquy.cli.terminal import echo
 from soliloquy.cli.tls_options import TLS_HELP, client_tls
@@ -204,7 +204,7 @@ def conversations(
             print_conversation(runs.conversation(run, conversation), as_json=as_json)
             return
         for finished in runs.tail(run) if follow else islice(runs.conversations(run), limit):
-            echo(to_json(finished) if as_json else conversation_line(finished))
+            echo(to_json(finished) if as_json else finished_line(finished))
 
 
 def _of_run(runs: Runs, beginning: str, call: Callable[[Runs, str], RunStatus]) -> RunStatus:

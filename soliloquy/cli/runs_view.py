@@ -8,7 +8,7 @@ from google.protobuf.message import Message
 from rich.text import Text
 
 from soliloquy.cli.summary import cost_line, tokens_line
-from soliloquy.cli.tables import ending, facts, short
+from soliloquy.cli.tables import conversation_line, facts
 from soliloquy.cli.terminal import echo, json_line, open_console, visible
 from soliloquy.client import is_over, state_of
 from soliloquy.runtime.model.costs import KINDS
@@ -93,12 +93,9 @@ def print_conversation(found: GetConversationResponse, *, as_json: bool) -> None
         console.print(Text(visible(f"turn {flag.turn}: {flag.claim}: {flag.evidence}"), style="red"))
 
 
-def conversation_line(finished: FinishedConversation) -> str:
-    summary = finished.summary
+def finished_line(finished: FinishedConversation) -> str:
     verdict = "accepted" if finished.accepted else "rejected"
-    line = f"{verdict}  {ending(finished.ending):<10} {summary.turns:>2} turns {summary.python_turns:>2} with Python"
-    flags = f"  {summary.flags} flags" if summary.flags else ""
-    return f"{finished.id}  {line}{flags}  {summary.topic:<12}  {short(summary.question)}".rstrip()
+    return conversation_line(f"{finished.id}  {verdict}", finished.ending, finished.summary)
 
 
 def to_json(message: Message) -> str:

@@ -204,13 +204,13 @@ def outcome_json(done: Execution) -> dict[str, Any]:
 
 def outcome_lines(done: Execution) -> Iterator[str]:
     line = f" (line {done.error_line})" if done.error_line else ""
-    yield _printable(f"{status_name(done)}: {done.error}{line}" if done.error else status_name(done))
+    yield f"{status_name(done)}: {done.error}{line}" if done.error else status_name(done)
     for named in done.values:
         again = "  (recomputed on the host)" if named.name in done.recomputed else ""
-        yield _printable(f"{named.name} = {shown(named.value)}{again}")
+        yield f"{named.name} = {shown(named.value)}{again}"
     if done.stdout:
         yield "stdout:"
-        yield from (f"    {_printable(printed)}" for printed in done.stdout.splitlines())
+        yield from (f"    {printed}" for printed in done.stdout.splitlines())
     if done.isolation:
         lane = lane_name(done).replace("_", "-")
         times = f"{_milliseconds(done.seconds)} after waiting {_milliseconds(done.waited_seconds)}"
@@ -219,8 +219,3 @@ def outcome_lines(done: Execution) -> Iterator[str]:
 
 def _milliseconds(seconds: float) -> str:
     return f"{seconds * 1_000:.1f} ms"
-
-
-def _printable(text: str) -> str:
-    """Escapes control characters, which could steer the terminal."""
-    return "".join(char if char.isprintable() or char == "\t" else repr(char)[1:-1] for char in text)

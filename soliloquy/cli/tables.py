@@ -7,7 +7,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from soliloquy.cli.terminal import visible
-from soliloquy.v1.conversation_pb2 import Ending
+from soliloquy.v1.conversation_pb2 import Ending, Summary
 
 _QUESTION_CHARACTERS = 60
 
@@ -47,7 +47,13 @@ def ending(value: Ending) -> str:
     return word.removeprefix("ENDING_").lower().replace("_", " ")
 
 
-def short(question: str) -> str:
+def short(text: str, most: int = _QUESTION_CHARACTERS) -> str:
     """Returns one line without control characters."""
-    plain = " ".join("".join(char if char.isprintable() else " " for char in question).split())
-    return plain if len(plain) <= _QUESTION_CHARACTERS else f"{plain[:_QUESTION_CHARACTERS]}…"
+    plain = " ".join("".join(char if char.isprintable() else " " for char in text).split())
+    return plain if len(plain) <= most else f"{plain[:most]}…"
+
+
+def conversation_line(id: str, ended: Ending, summary: Summary) -> str:
+    flags = f"  {summary.flags} flags" if summary.flags else ""
+    counts = f"{ending(ended):<10} {summary.turns:>2} turns {summary.python_turns:>2} with Python{flags}"
+    return f"{id}  {counts}  {summary.topic:<12}  {short(summary.question)}".rstrip()

@@ -10,7 +10,7 @@ import click
 from soliloquy.cli.command import Command, setting
 from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.show import record_of
-from soliloquy.cli.tables import ending, short
+from soliloquy.cli.tables import conversation_line
 from soliloquy.cli.terminal import echo, json_line
 from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.runtime.events import Undecodable, message_of
@@ -18,7 +18,7 @@ from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.topics import TOPIC_OF
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.opening import open_transport
-from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.conversation_pb2 import Conversation, Summary
 from soliloquy.v1.events_pb2 import ConversationFinished
 
 LOOK_SECONDS = 1.0
@@ -112,10 +112,10 @@ def _place(starts: dict[int, int]) -> str:
 
 
 def _line(conversation: Conversation) -> str:
-    programs = sum(turn.HasField("calculation") for turn in conversation.turns)
-    summary = f"{ending(conversation.ending):<10} {len(conversation.turns):>2} turns {programs:>2} with Python"
-    problem = conversation.problem
-    return f"{conversation.id[:8]}  {summary}  {problem.topic:<12}  {short(problem.question)}".rstrip()
+    problem, turns = conversation.problem, conversation.turns
+    programs = sum(turn.HasField("calculation") for turn in turns)
+    summary = Summary(topic=problem.topic, question=problem.question, turns=len(turns), python_turns=programs)
+    return conversation_line(conversation.id[:8], conversation.ending, summary)
 
 
 def _json(place: str, conversation: Conversation) -> str:

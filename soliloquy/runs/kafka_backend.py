@@ -59,8 +59,6 @@ class KafkaBackend:
         self._positions: dict[int, int] = {}
         self._cancelled = False
         self.fault = ""
-        # At which services events wait for too long.
-        self._overdue = ""
         self.execution = uuid.uuid4().hex[:8]
         if self._note.exists():
             noted = json.loads(self._note.read_bytes())
@@ -83,11 +81,10 @@ class KafkaBackend:
             collecting = group.create_task(self._collect(run, journal, ends, caught_up))
             # Problems with a result in the topic need not be submitted again.
             await caught_up.wait()
-            looking = [group.create_task(each) for each in (self._look_always(), self._look_for_overdue())]
+            looking = group.create_task(self._look())
             yield transport
             collecting.cancel()
-            for each in looking:
-                each.cancel()
+            looking.cancel()
             self._write_note()
 
     async def dead_letters(self, run: Run) -> int:
@@ -120,21 +117,18 @@ class KafkaBackend:
     async def settle(self) -> None:
         """Leaves everything to the services."""
 
-    async def _look_always(self) -> None:
+    async def _look(self) -> None:
         """Keeps `fault` up to date."""
+        late, read_at = "", time.monotonic()
         while True:
             try:
                 await self._transport.dead_letters()
-                self.fault = self._overdue
+                if time.monotonic() - read_at >= OVERDUE_SECONDS:
+                    late, read_at = overdue(await self._transport.backlog()), time.monotonic()
+                self.fault = late
             except Unanswered as error:
                 self.fault = str(error)
             await asyncio.sleep(LOOK_SECONDS)
-
-    async def _look_for_overdue(self) -> None:
-        while True:
-            await asyncio.sleep(OVERDUE_SECONDS)
-            with contextlib.suppress(Unanswered):
-                self._overdue = overdue(await self._transport.backlog())
 
     async def _collect(self, run: Run, journal: "Journal", ends: dict[int, int], caught_up: asyncio.Event) -> None:
         noted_at = time.monotonic()

@@ -16,6 +16,7 @@ from soliloquy.runs.assembly import conversation_handlers
 from soliloquy.runs.endpoint_facts import EndpointFacts, endpoint_facts
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runs.plan import problems_of
+from soliloquy.runs.rehearsal import own_sandboxes
 from soliloquy.runtime.events import ConversationEvent
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.handling import Handler
@@ -142,19 +143,14 @@ class Probe:
 
 async def probe_endpoint(base_url: str, model: str, recipe: str, problems: str) -> Probe:
     """Raises Failure for an endpoint that does not answer."""
-    from soliloquy_services.executor.policy import SandboxSettings
-    from soliloquy_services.executor.pool import SandboxPool
-
     endpoint = checked_endpoint({"engine": "openai", "base_url": base_url, "model": model}, "--base-url")
     models = shipped_models().only_at(endpoint)
     source, scripted = problems_of(problems, recipe), scripted_model(ModelSettings(problems=[problems]))
-    pool = SandboxPool(SandboxSettings(sandboxes=1, spares=0))
     client = OpenAIClient(_NAME, endpoint, key_of(endpoint, _NAME))
     async with AsyncExitStack() as stack:
         stack.push_async_callback(client.close)
         found = await endpoint_facts(client)
-        stack.push_async_callback(pool.stop)
-        await pool.start()
+        pool = await stack.enter_async_context(own_sandboxes())
         on_trial = await stack.enter_async_context(open_models(models, lambda: scripted, None))
         tried = prompt_trials(
             recipe,

@@ -1,8 +1,7 @@
 """Plays the first conversations of a plan with the scripted model, in this process, to say something of the run."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -23,6 +22,7 @@ from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
 if TYPE_CHECKING:
     from soliloquy_services.executor.handler import JobExecutor
+    from soliloquy_services.executor.pool import SandboxPool
 
 # Conversations played at once: their programs share a few sandboxes.
 _AT_ONCE = 8
@@ -94,15 +94,9 @@ async def rehearsed(
     return [one for task in tasks for one in task.result()]
 
 
-@asynccontextmanager
-async def own_sandboxes() -> AsyncIterator["JobExecutor"]:
-    """Runs the programs of a rehearsal in sandboxes of this process."""
+def own_sandboxes(spares: int = 0) -> "SandboxPool":
+    """Returns sandboxes of this process, which start and stop with the context."""
     from soliloquy_services.executor.policy import SandboxSettings
     from soliloquy_services.executor.pool import SandboxPool
 
-    pool = SandboxPool(SandboxSettings(spares=0))
-    try:
-        await pool.start()
-        yield pool
-    finally:
-        await pool.stop()
+    return SandboxPool(SandboxSettings(spares=spares))

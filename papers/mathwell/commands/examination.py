@@ -14,6 +14,7 @@ from soliloquy.cli.options import IN_FLIGHT
 from soliloquy.cli.parameters import whole
 from soliloquy.cli.service_options import Command, gathered
 from soliloquy.problems.solving.independent_programs import PROGRAMS, Run, run_programs, value_of
+from soliloquy.runs.rehearsal import own_sandboxes
 from soliloquy.runtime.ask import Ask, Unusable
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.seeds import digest
@@ -70,10 +71,7 @@ class Examination:
         return asyncio.run(self._examined(problems, quiet=quiet)) if self.wanted else ()
 
     async def _examined(self, problems: Sequence[WordProblem], *, quiet: bool) -> Sequence[Evidence]:
-        from soliloquy_services.executor.policy import SandboxSettings
-        from soliloquy_services.executor.pool import SandboxPool
-
-        async with SandboxPool(SandboxSettings()) as pool:
+        async with own_sandboxes(spares=1) as pool:
 
             async def examined(problem: WordProblem, model: Model) -> Evidence:
                 return await examine(problem, model, pool.execute)

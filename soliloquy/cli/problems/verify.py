@@ -14,6 +14,7 @@ from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.problems.files.problem_row import programs_row
 from soliloquy.problems.sifting.problem_lines import ProblemLine, problem_lines
 from soliloquy.problems.solving.independent_programs import PROGRAM, PROGRAMS, dispute, run_programs, weigh
+from soliloquy.runs.rehearsal import own_sandboxes
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.files import atomic_file
 from soliloquy.runtime.model import Model
@@ -76,10 +77,7 @@ async def _checks(
     problems: Sequence[Problem], asked: AttendedModels, source: Path, *, quiet: bool
 ) -> dict[str, Evidence | None]:
     """Returns what the programs came to, by question."""
-    from soliloquy_services.executor.policy import SandboxSettings
-    from soliloquy_services.executor.pool import SandboxPool
-
-    async with SandboxPool(SandboxSettings()) as pool:
+    async with own_sandboxes(spares=1) as pool:
 
         async def checked(problem: Problem, model: Model) -> tuple[str, Evidence | None]:
             return problem.question, weigh(await run_programs(problem, model, pool.execute))

@@ -6,6 +6,7 @@ import pytest
 
 from soliloquy.cli.runs_view import tell_status
 from soliloquy.cli.sandbox import outcome_json, outcome_lines
+from soliloquy.cli.terminal import answer
 from soliloquy.v1.gateway_pb2 import DatasetState, RunStatus
 from soliloquy.v1.runs_pb2 import RunState
 from soliloquy.v1.sandbox_pb2 import (
@@ -66,10 +67,13 @@ def test_an_error_names_its_line_and_a_job_that_ran_nowhere_has_no_lane() -> Non
     assert list(outcome_lines(Execution(status=STATUS_ERROR, error="there is no code"))) == ["error: there is no code"]
 
 
-def test_a_job_cannot_steer_the_terminal() -> None:
+def test_a_job_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     hostile = "\x1b[2J\x1b]0;owned\x07\x9b1m\r\u202e"
     value = NamedValue(name="x", value=Value(unserialisable=hostile))
-    shown = "\n".join(outcome_lines(Execution(status=STATUS_ERROR, error=hostile, stdout=hostile, values=[value])))
+    answer(
+        {}, outcome_lines(Execution(status=STATUS_ERROR, error=hostile, stdout=hostile, values=[value])), as_json=False
+    )
+    shown = capsys.readouterr().out
     assert all(char.isprintable() or char == "\n" for char in shown)
     assert shown.count("\\x1b[2J") == 3
 
