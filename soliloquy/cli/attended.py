@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from soliloquy.cli.model_options import model_options
+from soliloquy.cli.command import gathered
+from soliloquy.cli.model_options import MODELS, RECORD
 from soliloquy.cli.options import WAIT
 from soliloquy.cli.progress import calls_line, count
-from soliloquy.cli.service_options import Command, gathered
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runs.progress import WaitingCalls, hopeless
 from soliloquy.runtime.failure import Broken, first_error
@@ -104,10 +104,8 @@ class AttendedModels:
             )
 
 
-def _attended_models(models: Models, record: Path | None, wait: bool = WAIT) -> AttendedModels:
+def _attended_models(models: Models = MODELS, record: Path | None = RECORD, wait: bool = WAIT) -> AttendedModels:
     return AttendedModels(models=models, record=record, wait=wait)
 
 
-def attended_models(command: Command) -> Callable[..., Any]:
-    """Hands the command `asked`."""
-    return model_options(gathered("asked", _attended_models)(command))
+ASKED = gathered(_attended_models)

@@ -9,7 +9,7 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from soliloquy.cli.attended import AttendedModels, attended_models
+from soliloquy.cli.attended import ASKED, AttendedModels
 from soliloquy.cli.command import Command, setting
 from soliloquy.cli.options import ANY_PATH, AS_JSON
 from soliloquy.cli.tables import facts
@@ -31,14 +31,13 @@ _IN_FLIGHT = 32
 
 @click.command(cls=Command)
 @click.argument("folder", metavar="DIR|URL")
-@attended_models
 def check(
     folder: str,
     *,
     rejected: bool = setting("Check the rejected conversations instead."),
     as_if: Path | None = setting("Check by the [rules] of this file.", metavar="FILE", type=ANY_PATH),
     as_json: bool = AS_JSON,
-    asked: AttendedModels,
+    asked: AttendedModels = ASKED,
 ) -> int:
     """Check what is claimed, computed and said in every turn of a dataset.
 

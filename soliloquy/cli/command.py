@@ -55,19 +55,66 @@ def option(help: str, *flags: str, **how: Any) -> Any:
     return Setting(help, *flags, environment=True, **how)
 
 
-def settings_of(function: Callable[..., Any]) -> Iterator[click.Option]:
-    """Yields the options that the defaults of a function's parameters declare."""
+class Gathered:
+    """Several options that make one value, as the default of a parameter: `build` makes it of its own parameters.
+
+    Those are options, groups of them, or options that the command has anyway.
+    """
+
+    def __init__(self, build: Callable[..., Any]) -> None:
+        self.build = build
+
+
+def gathered(build: Callable[..., Any]) -> Any:
+    """`kafka: KafkaSettings | None = gathered(kafka_settings)` has the options of kafka_settings."""
+    return Gathered(build)
+
+
+def _parameters(function: Callable[..., Any]) -> Mapping[str, Any]:
     # The list of the commands has no need of it.
     from inspect import signature
 
-    for name, parameter in signature(function).parameters.items():
+    return signature(function).parameters
+
+
+def _options_of(function: Callable[..., Any]) -> Iterator[click.Option]:
+    """Yields the options that the defaults of a function's parameters declare."""
+    for name, parameter in _parameters(function).items():
         if isinstance(parameter.default, Setting):
             yield parameter.default.option(name, parameter.annotation)
+        elif isinstance(parameter.default, Gathered):
+            yield from _options_of(parameter.default.build)
+
+
+class _Values:
+    """The values of the options that a command was given, handed to the parameters that take them."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self._given = given
+        self._made: dict[Gathered, Any] = {}
+        self._taken: set[str] = set()
+
+    def of(self, function: Callable[..., Any]) -> dict[str, Any]:
+        """Returns the values of a function's parameters; `**options` takes what no other does."""
+        values = {}
+        for name, parameter in _parameters(function).items():
+            if isinstance(group := parameter.default, Gathered):
+                if group not in self._made:
+                    self._made[group] = group.build(**self.of(group.build))
+                values[name] = self._made[group]
+            elif name in self._given:
+                self._taken.add(name)
+                values[name] = self._given[name]
+            elif parameter.kind is parameter.VAR_KEYWORD:
+                values |= {other: value for other, value in self._given.items() if other not in self._taken}
+        return values
 
 
 class Command(click.Command):
     def __init__(self, name: str | None, *, callback: Any, params: list[click.Parameter], **how: Any) -> None:
-        super().__init__(name, callback=callback, params=[*params, *settings_of(callback)], **how)
+        # A group may be part of several others.
+        declared = {option.name: option for option in _options_of(callback)}
+        super().__init__(name, callback=callback, params=[*params, *declared.values()], **how)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:
@@ -83,7 +130,8 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> None:
         """Ends with the exit status that the command returns, if it returns one."""
-        status = super().invoke(ctx)
+        assert self.callback
+        status = ctx.invoke(self.callback, **_Values(ctx.params).of(self.callback))
         if status is not None:
             ctx.exit(status)
 

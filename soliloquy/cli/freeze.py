@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from soliloquy.cli.command import Command, setting
-from soliloquy.cli.kafka_options import kafka_options
+from soliloquy.cli.kafka_options import KAFKA
 from soliloquy.cli.options import AS_JSON, EXISTING_FILE, NEW_FOLDER
 from soliloquy.cli.terminal import answer
 from soliloquy.runtime.transports.kafka import KafkaSettings
@@ -13,7 +13,6 @@ from soliloquy.runtime.transports.opening import open_transport
 
 
 @click.command(cls=Command)
-@kafka_options()
 def freeze(
     *,
     data: str | None = setting("The dataset to freeze; alternatively use --kafka.", metavar="DIR|URL"),
@@ -23,7 +22,7 @@ def freeze(
     ),
     once: bool = setting("Do nothing if an earlier freeze has finished in the folder, as when a job starts again."),
     as_json: bool = AS_JSON,
-    kafka: KafkaSettings | None,
+    kafka: KafkaSettings | None = KAFKA,
 ) -> None:
     """Copy the accepted conversations of a dataset, or of the Kafka topic conversation.finished, into a new folder.
 

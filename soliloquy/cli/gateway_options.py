@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from soliloquy.cli.command import option
+from soliloquy.cli.command import gathered, option
 from soliloquy.cli.options import EXISTING_FILE, EXISTING_FOLDER
 from soliloquy.cli.parameters import ADDRESS
-from soliloquy.cli.service_options import gathered
 from soliloquy.cli.tls_options import CLIENT_CA, TLS_CERT, TLS_KEY, server_tls
 from soliloquy.runs.assignment import GatewayAssignment
 from soliloquy.runtime.model.settings import Models
@@ -52,8 +51,7 @@ class GatewayOptions:
         return GatewayAssignment(settings=settings, problem_files=self.problem_files, sandbox=sandbox)
 
 
-# Hands the command `gateway`.
-gateway_options = gathered("gateway", GatewayOptions)
+GATEWAY = gathered(GatewayOptions)
 
 
 def _next_port(address: str) -> str:

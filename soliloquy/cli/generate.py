@@ -11,11 +11,11 @@ from typing import Any
 
 import click
 
-from soliloquy.cli.command import Command, setting
+from soliloquy.cli.command import Command, gathered, setting
 from soliloquy.cli.dry_run import tell_pilot
-from soliloquy.cli.kafka_options import kafka_options
+from soliloquy.cli.kafka_options import KAFKA
 from soliloquy.cli.main import INTERRUPTED
-from soliloquy.cli.model_options import model_options
+from soliloquy.cli.model_options import MODELS, RECORD
 from soliloquy.cli.observing import METRICS, observing, serving_metrics
 from soliloquy.cli.options import (
     AS_JSON,
@@ -28,12 +28,11 @@ from soliloquy.cli.options import (
     TURNS,
     WAIT,
     WORKERS,
-    count_option,
 )
 from soliloquy.cli.parameters import DOLLARS, PLACE, Choice, whole
 from soliloquy.cli.progress import display
 from soliloquy.cli.run_file import RUN_FILE, is_given, kept_options
-from soliloquy.cli.service_options import CLASSIFIERS, LATENCY, NOISE, PROMPTS, chosen_prompts, with_options
+from soliloquy.cli.service_options import CLASSIFIERS, LATENCY, NOISE, PROMPTS, chosen_prompts
 from soliloquy.cli.summary import asked_again_in, most_asked_again, next_commands, summary
 from soliloquy.cli.tables import facts
 from soliloquy.cli.terminal import echo, open_console
@@ -58,28 +57,31 @@ PILOT_IN_FLIGHT = 5
 
 _MOST_AT_ONCE = "Conversations at once; up to 5,000 by default with batches."
 _VERIFIED = "Reject conversations with a verdict that rests on nothing."
-_RUN = (
-    setting("Accepted conversations wanted.", "--conversations", required=True, type=COUNT),
-    SEED,
-    count_option("--workers", 1, "Worker processes, for models that a single one does not keep busy.", most=WORKERS),
-    count_option("--in-flight", 64, _MOST_AT_ONCE, most=IN_FLIGHT),
-    LATENCY,
-    NOISE,
-    setting("Turns in a conversation.", "--max-turns", default=20, type=whole(2, TURNS)),
-    count_option("--max-attempts", 10, "Tries at a problem until a conversation is accepted.", most=ATTEMPTS),
-    setting("Explain and outline each solution for the tutor first.", "--enrich", is_flag=True),
-    setting(_VERIFIED, "--verified", is_flag=True),
-    CLASSIFIERS,
-)
+_WORKERS = "Worker processes, for models that a single one does not keep busy."
+_ATTEMPTS = "Tries at a problem until a conversation is accepted."
+
+
+def _run(
+    conversations: int = setting("Accepted conversations wanted.", type=COUNT),
+    seed: int = SEED,
+    workers: int = setting(_WORKERS, default=1, type=whole(1, WORKERS)),
+    in_flight: int = setting(_MOST_AT_ONCE, default=64, type=whole(1, IN_FLIGHT)),
+    latency: float = LATENCY,
+    noise: str = NOISE,
+    max_turns: int = setting("Turns in a conversation.", default=20, type=whole(2, TURNS)),
+    max_attempts: int = setting(_ATTEMPTS, default=10, type=whole(1, ATTEMPTS)),
+    enrich: bool = setting("Explain and outline each solution for the tutor first."),
+    verified: bool = setting(_VERIFIED),
+    classifiers: Path | None = CLASSIFIERS,
+    models: Models = MODELS,
+    record: Path | None = RECORD,
+    wait: bool = WAIT,
+) -> dict[str, Any]:
+    return locals()
 
 
 @click.command(cls=Command)
 @RUN_FILE
-@with_options(_RUN)
-@model_options
-@with_options((WAIT,))
-@kafka_options()
-@observing("generate", least=logging.WARNING)
 @click.pass_context
 def generate(
     context: click.Context,
@@ -105,9 +107,9 @@ def generate(
     metrics: str | None = METRICS,
     as_json: bool = AS_JSON,
     quiet: bool = QUIET,
-    kafka: KafkaSettings | None,
-    traces: TraceSettings,
-    **settings: Any,
+    settings: dict[str, Any] = gathered(_run),
+    kafka: KafkaSettings | None = KAFKA,
+    traces: TraceSettings = observing("generate", least=logging.WARNING),
 ) -> None:
     """Generate a dataset of tutoring conversations.
 

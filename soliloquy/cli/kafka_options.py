@@ -2,17 +2,15 @@
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 import click
 from pydantic import TypeAdapter, ValidationError
 
-from soliloquy.cli.command import option
+from soliloquy.cli.command import gathered, option
 from soliloquy.cli.parameters import BROKERS
-from soliloquy.cli.service_options import Command, gathered
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.files import read_regular_text
 from soliloquy.runtime.transports.kafka import KafkaSettings
@@ -42,19 +40,20 @@ _KAFKA = option(
 _TOPICS = "The prefix of all topics and groups, for installations that share a Kafka."
 
 
-def kafka_options(*, required: bool = False) -> Callable[[Command], Callable[..., Any]]:
-    """Hands the command `kafka`, None if no Kafka is named."""
+def _kafka(
+    kafka: str | None = _KAFKA, kafka_prefix: str = option(_TOPICS, default="", callback=_prefix)
+) -> KafkaSettings | None:
+    return _settings(kafka, kafka_prefix) if kafka else None
 
-    def settings(
-        kafka: str | None = _KAFKA, kafka_prefix: str = option(_TOPICS, default="", callback=_prefix)
-    ) -> KafkaSettings | None:
-        if kafka:
-            return _settings(kafka, kafka_prefix)
-        if required:
-            raise click.UsageError("--kafka HOST:PORT is required, or SOLILOQUY_KAFKA in the environment")
-        return None
 
-    return gathered("kafka", settings)
+def _required(kafka: KafkaSettings | None = gathered(_kafka)) -> KafkaSettings:
+    if kafka is None:
+        raise click.UsageError("--kafka HOST:PORT is required, or SOLILOQUY_KAFKA in the environment")
+    return kafka
+
+
+# None if no Kafka is named.
+KAFKA, REQUIRED_KAFKA = gathered(_kafka), gathered(_required)
 
 
 def _settings(bootstrap: str, prefix: str) -> KafkaSettings:

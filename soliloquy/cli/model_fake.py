@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 import click
 import uvloop
 
-from soliloquy.cli.command import Command, option, setting
+from soliloquy.cli.command import Command, gathered, option, setting
 from soliloquy.cli.options import EXISTING_FILE, EXISTING_FOLDER, SEED
 from soliloquy.cli.parameters import ADDRESS, DURATION, real, whole
-from soliloquy.cli.service_options import LATENCY, NOISE, with_options
+from soliloquy.cli.service_options import LATENCY, NOISE
 from soliloquy.cli.signals import stop_signals
 from soliloquy.cli.terminal import echo
 from soliloquy.runs.model import ModelSettings, scripted_model
@@ -49,23 +49,23 @@ def _shares(_: click.Context, __: click.Parameter, listed: Sequence[str]) -> dic
     return shares
 
 
-_WEATHER = (
-    LATENCY,
-    setting("Limit these faults to a storm at the end of each period.", "--period", default="0s", type=DURATION),
-    setting("Length of the storm.", "--storm", default="0s", type=DURATION),
-    setting("How long a batch takes.", "--batch-latency", default="1s", type=DURATION),
-    setting(
-        "Cache the beginnings of prompts that have as many tokens, in steps of 128. PATH/invoice has what was billed.",
-        "--prefix-cache",
-        metavar="TOKENS",
-        type=whole(0, 1_000_000),
-    ),
-    SEED,
+_PREFIXES = (
+    "Cache the beginnings of prompts that have as many tokens, in steps of 128. PATH/invoice has what was billed."
 )
 
 
+def _weather(
+    latency: float = LATENCY,
+    period: float = setting("Limit these faults to a storm at the end of each period.", default="0s", type=DURATION),
+    storm: float = setting("Length of the storm.", default="0s", type=DURATION),
+    batch_latency: float = setting("How long a batch takes.", default="1s", type=DURATION),
+    prefix_cache: int | None = setting(_PREFIXES, metavar="TOKENS", type=whole(0, 1_000_000)),
+    seed: int = SEED,
+) -> dict[str, Any]:
+    return locals()
+
+
 @click.command(cls=Command)
-@with_options(_WEATHER)
 def fake(
     *,
     address: str = option("The address of the API.", "--http", default="127.0.0.1:8000", type=ADDRESS),
@@ -89,7 +89,7 @@ def fake(
         type=EXISTING_FOLDER,
     ),
     key_file: Path | None = setting("Ask for the key in this file.", type=EXISTING_FILE),
-    **weather: Any,
+    weather: dict[str, Any] = gathered(_weather),
 ) -> None:
     """Fake an OpenAI-compatible API, with the faults of real ones.
 

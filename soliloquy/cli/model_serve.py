@@ -58,7 +58,6 @@ def _adapters(_: click.Context, __: click.Parameter, listed: Sequence[str]) -> d
 
 
 @click.command(cls=Command)
-@observing("model")
 def serve(
     *,
     engine: str = setting("The engine that runs the model.", default=_SCRIPTED, type=Choice(ENGINE_NAMES)),
@@ -92,7 +91,7 @@ def serve(
     grace: float = GRACE,
     latency: float = LATENCY,
     noise: str = NOISE,
-    traces: TraceSettings,
+    traces: TraceSettings = observing("model"),
 ) -> None:
     """Serve a model over gRPC and, for OpenAI's clients, over HTTP.
 

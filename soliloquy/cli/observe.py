@@ -126,11 +126,10 @@ def prometheus(
 
 
 @click.command(cls=Command)
-@processes_of_up(http_from=9100)
 def observe(
     *,
     port: int = option("The port of Prometheus; Debian's own is on 9090.", default=9190, type=PORTS),
-    processes: Mapping[str, str],
+    processes: Mapping[str, str] = processes_of_up(http_from=9100),
 ) -> None:
     """Run Prometheus with our rules against the services of `soliloquy up`, until Ctrl-C.
 

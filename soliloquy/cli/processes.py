@@ -1,13 +1,12 @@
 """Which processes `soliloquy up` keeps and where each serves its metrics, for the commands that look at them too."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import click
 
-from soliloquy.cli.command import option
+from soliloquy.cli.command import gathered, option
 from soliloquy.cli.parameters import ADDRESS, BROKERS, whole
-from soliloquy.cli.service_options import Command, gathered
 from soliloquy.runs import installation
 from soliloquy.runs.assignment import SERVICES
 
@@ -52,8 +51,8 @@ def metrics_addresses(names: list[str], http_from: int) -> dict[str, str]:
     return {name: f"127.0.0.1:{http_from + place}" for place, name in enumerate(names)}
 
 
-def processes_of_up(http_from: int | None = None) -> Callable[[Command], Callable[..., Any]]:
-    """Hands the command `processes`: by name, where those of `soliloquy up` serve their metrics."""
+def processes_of_up(http_from: int | None = None) -> Any:
+    """Returns options that say where the processes of `soliloquy up` serve their metrics, by name."""
 
     def served(
         http_from: int | None = option(_AS_UP, default=http_from, required=False, type=PORTS, metavar="PORT"),
@@ -64,4 +63,4 @@ def processes_of_up(http_from: int | None = None) -> Callable[[Command], Callabl
         names = process_names(scales, on_kafka=kafka is not None, console=console)
         return metrics_addresses(names, http_from) if http_from else {}
 
-    return gathered("processes", served)
+    return gathered(served)

@@ -12,8 +12,8 @@ from soliloquy.cli.adapters import CACHE, REGISTRY, SERVICE, reporting_file_erro
 from soliloquy.cli.command import Command, setting
 from soliloquy.cli.evaluate.settings import RECIPE, EvaluationSettings, RetrainingEvaluation, retraining_evaluation
 from soliloquy.cli.evaluate.tutor import Tutor, at_most
-from soliloquy.cli.kafka_options import kafka_options
-from soliloquy.cli.launching import Launch, launch_options, train_observed
+from soliloquy.cli.kafka_options import KAFKA
+from soliloquy.cli.launching import LAUNCH, Launch, train_observed
 from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.observing import METRICS, serving_metrics
 from soliloquy.cli.options import AS_JSON, COUNT, EXISTING_FILE, NEW_RESOLVED_FOLDER, QUIET, RESOLVED_FOLDER
@@ -32,8 +32,6 @@ _IN_FLIGHT = 16
 
 
 @click.command(cls=Command)
-@kafka_options()
-@launch_options
 def retrain(
     *,
     base: Path = setting("The served model's weights and tokenizer.", type=RESOLVED_FOLDER),
@@ -50,8 +48,8 @@ def retrain(
     metrics: str | None = METRICS,
     as_json: bool = AS_JSON,
     quiet: bool = QUIET,
-    launch: Launch,
-    kafka: KafkaSettings | None,
+    launch: Launch = LAUNCH,
+    kafka: KafkaSettings | None = KAFKA,
 ) -> None:
     """Keep training an adapter on new conversations, and activate each version unless it is worse.
 

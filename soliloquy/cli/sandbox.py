@@ -14,7 +14,7 @@ from soliloquy.cli.parameters import ADDRESS, DURATION, SIZE, duration_text, siz
 from soliloquy.cli.service_options import GRACE, sandbox_options
 from soliloquy.cli.signals import stop_signals
 from soliloquy.cli.terminal import answer, echo
-from soliloquy.cli.tls_options import TLS_HELP, client_tls, server_tls_options
+from soliloquy.cli.tls_options import SERVER_TLS, TLS_HELP, client_tls
 from soliloquy.client import Sandbox
 from soliloquy.runtime.code import names
 from soliloquy.runtime.failure import Failure
@@ -88,16 +88,13 @@ def selftest() -> None:
 
 
 @sandbox.command()
-@server_tls_options
-@sandbox_options
-@observing("executor")
 def serve(
     *,
     listen: str = setting("Port 0 picks a free port.", default="127.0.0.1:50051", type=ADDRESS),
     grace: float = GRACE,
-    tls: ServerTls | None,
-    sandbox: "SandboxSettings",
-    traces: TraceSettings,
+    tls: ServerTls | None = SERVER_TLS,
+    sandbox: "SandboxSettings" = sandbox_options(),
+    traces: TraceSettings = observing("executor"),
 ) -> None:
     """Serve sandboxes over gRPC, with health checks and reflection.
 

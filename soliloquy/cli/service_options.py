@@ -1,15 +1,13 @@
 """Options of the commands that run services. Each can also come from the environment, as in a container."""
 
-import functools
 import os
-from collections.abc import Callable, Mapping, Sequence
-from inspect import signature
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from soliloquy.cli.command import option, setting, settings_of
+from soliloquy.cli.command import gathered, option, setting
 from soliloquy.cli.options import COUNT, EXISTING_FOLDER, NEW_FOLDER, WORKERS
 from soliloquy.cli.parameters import DURATION, SIZE, Choice, whole
 from soliloquy.dataset.layout import ShardLimits
@@ -18,7 +16,6 @@ from soliloquy.recipes.recipe import checked_prompts, load_judges
 from soliloquy.runtime.files import refuse_foreign
 from soliloquy.standin.faults import LEVELS
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 T = TypeVar("T")
 
 
@@ -29,33 +26,6 @@ def from_environment(variable: str, kind: click.ParamType[T]) -> T | None:
         return kind.convert(given, None, None) if given else None
     except click.BadParameter as bad:
         raise click.UsageError(f"{variable}: {bad.message}") from bad
-
-
-def with_options(options: Sequence[Callable[[Command], Command]]) -> Callable[[Command], Command]:
-    def decorate(command: Command) -> Command:
-        for each in reversed(options):
-            command = each(command)
-        return command
-
-    return decorate
-
-
-def gathered(name: str, build: Callable[..., Any]) -> Callable[[Command], Callable[..., Any]]:
-    """Hands the command `name`, which `build` makes of its parameters; those with a setting are options."""
-    parts = signature(build).parameters
-
-    def decorate(command: Command) -> Callable[..., Any]:
-        @functools.wraps(command)
-        def with_whole(*arguments: Any, **values: Any) -> Any:
-            values[name] = build(**{part: values.pop(part) for part in parts})
-            return command(*arguments, **values)
-
-        # Click reads them in reverse.
-        params = [*getattr(command, "__click_params__", ()), *reversed([*settings_of(build)])]
-        vars(with_whole)["__click_params__"] = params
-        return with_whole
-
-    return decorate
 
 
 def _checked(_: click.Context, __: click.Parameter, classifiers: Path | None) -> Path | None:
@@ -95,8 +65,8 @@ def chosen_prompts(recipe: str, place: Path | None) -> Mapping[str, str]:
     return changed
 
 
-def collector_options(command: Command) -> Callable[..., Any]:
-    """Hands the command `datasets`, the settings of the collector."""
+def collector_options() -> Any:
+    """Returns the options of the collector, which make its settings."""
     from soliloquy_services.collector.settings import LiveSettings
 
     usual = LiveSettings()
@@ -115,11 +85,11 @@ def collector_options(command: Command) -> Callable[..., Any]:
         limits = ShardLimits(rows=shard_rows)
         return LiveSettings(data=data, store=store, shard_seconds=shard_seconds, limits=limits)
 
-    return gathered("datasets", settings)(command)
+    return gathered(settings)
 
 
-def sandbox_options(command: Command) -> Callable[..., Any]:
-    """Hands the command `sandbox`, the settings of the executor."""
+def sandbox_options() -> Any:
+    """Returns the options of the executor, which make its settings."""
     from soliloquy_services.executor.policy import SandboxSettings
 
     usual = SandboxSettings()
@@ -134,4 +104,4 @@ def sandbox_options(command: Command) -> Callable[..., Any]:
     ) -> SandboxSettings:
         return SandboxSettings(sandboxes=sandboxes, wall_seconds=wall, memory_bytes=memory, audit=audit)
 
-    return gathered("sandbox", settings)(command)
+    return gathered(settings)

@@ -8,7 +8,7 @@ from contextlib import aclosing
 import click
 
 from soliloquy.cli.command import Command, setting
-from soliloquy.cli.kafka_options import kafka_options
+from soliloquy.cli.kafka_options import KAFKA
 from soliloquy.cli.show import record_of
 from soliloquy.cli.tables import conversation_line
 from soliloquy.cli.terminal import echo, json_line
@@ -25,7 +25,6 @@ LOOK_SECONDS = 1.0
 
 
 @click.command(cls=Command)
-@kafka_options()
 @click.argument("folder", metavar="[DIR|URL]", required=False)
 def tail(
     *,
@@ -33,7 +32,7 @@ def tail(
     after: str | None = setting("Continue after a place that tail printed before.", metavar="PLACE"),
     as_json: bool = setting("Print each as a JSON object; `after` holds its place.", "--json"),
     folder: str | None,
-    kafka: KafkaSettings | None,
+    kafka: KafkaSettings | None = KAFKA,
 ) -> None:
     """Print a line for each conversation in a dataset's shards so far, or with --kafka for each that finishes."""
     if (folder is None) == (kafka is None):

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import click
 
-from soliloquy.cli.command import option
+from soliloquy.cli.command import gathered, option
 from soliloquy.cli.options import EXISTING_FILE
-from soliloquy.cli.service_options import from_environment, gathered
+from soliloquy.cli.service_options import from_environment
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.tls import ServerTls, Tls
 
@@ -35,8 +35,7 @@ def server_tls(
     return tls
 
 
-# Hands the command `tls`.
-server_tls_options = gathered("tls", server_tls)
+SERVER_TLS = gathered(server_tls)
 
 
 def client_tls() -> Tls | None:

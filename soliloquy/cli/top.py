@@ -32,14 +32,13 @@ Row = Mapping[str, Any]
 
 @click.command(cls=Command)
 @click.argument("addresses", nargs=-1, metavar="[HOST:PORT]...", type=ADDRESS)
-@processes_of_up()
 def top(
     *,
     every: float = setting("Time between two scrapes.", default="2s", type=DURATION),
     once: bool = setting("Print once and exit; the default if the output is not a terminal."),
     as_json: bool = AS_JSON,
     addresses: tuple[str, ...],
-    processes: Mapping[str, str],
+    processes: Mapping[str, str] = processes_of_up(),
 ) -> None:
     """Show backlog, throughput and cost of running services.
 

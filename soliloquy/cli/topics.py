@@ -8,7 +8,7 @@ import click
 import uvloop
 
 from soliloquy.cli.command import Command, Group, setting
-from soliloquy.cli.kafka_options import kafka_options
+from soliloquy.cli.kafka_options import REQUIRED_KAFKA
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.parameters import whole
 from soliloquy.cli.terminal import answer, echo
@@ -31,9 +31,12 @@ _GROW = setting("Allow more partitions; no run may be under way.")
 
 
 @topics.command()
-@kafka_options(required=True)
 def plan(
-    *, kafka: KafkaSettings, replication: int | None = _REPLICATION, grow: bool = _GROW, as_json: bool = AS_JSON
+    *,
+    kafka: KafkaSettings = REQUIRED_KAFKA,
+    replication: int | None = _REPLICATION,
+    grow: bool = _GROW,
+    as_json: bool = AS_JSON,
 ) -> int:
     """Show what apply would change.
 
@@ -45,9 +48,12 @@ def plan(
 
 
 @topics.command()
-@kafka_options(required=True)
 def apply(
-    *, kafka: KafkaSettings, replication: int | None = _REPLICATION, grow: bool = _GROW, as_json: bool = AS_JSON
+    *,
+    kafka: KafkaSettings = REQUIRED_KAFKA,
+    replication: int | None = _REPLICATION,
+    grow: bool = _GROW,
+    as_json: bool = AS_JSON,
 ) -> None:
     """Change the topics to match topics.toml.
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import click
 
 from soliloquy.cli.command import Command, setting
-from soliloquy.cli.launching import Launch, launch_options, train_observed
+from soliloquy.cli.launching import LAUNCH, Launch, train_observed
 from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.observing import METRICS, serving_metrics
 from soliloquy.cli.options import AS_JSON, NEW_FOLDER, QUIET, RESOLVED_FOLDER
@@ -13,7 +13,6 @@ from soliloquy.cli.terminal import answer, echo
 
 
 @click.command(cls=Command)
-@launch_options
 def train(
     *,
     base: Path = setting("The model's weights and tokenizer.", type=RESOLVED_FOLDER, metavar="DIR"),
@@ -24,7 +23,7 @@ def train(
     metrics: str | None = METRICS,
     as_json: bool = AS_JSON,
     quiet: bool = QUIET,
-    launch: Launch,
+    launch: Launch = LAUNCH,
 ) -> None:
     """Tune a model on the conversations of a dataset.
 

@@ -2,40 +2,36 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import uvloop
 
 from soliloquy.cli.command import Command, option
-from soliloquy.cli.gateway_options import GatewayOptions, gateway_options
-from soliloquy.cli.kafka_options import kafka_options
-from soliloquy.cli.model_options import model_settings_options
+from soliloquy.cli.gateway_options import GATEWAY, GatewayOptions
+from soliloquy.cli.kafka_options import KAFKA
+from soliloquy.cli.model_options import MODEL
 from soliloquy.cli.observing import observing
 from soliloquy.cli.parameters import ADDRESS, free_address
 from soliloquy.cli.processes import CONSOLE, PORTS, SCALE, console_address, metrics_addresses, process_names
 from soliloquy.cli.recipes import check_recipes
-from soliloquy.cli.service_options import CLASSIFIERS, GRACE, collector_options, sandbox_options, with_options
+from soliloquy.cli.service_options import CLASSIFIERS, GRACE, collector_options, sandbox_options
 from soliloquy.cli.terminal import echo
 from soliloquy.runs.assignment import Assignment
 from soliloquy.runs.installation import LOG, assignments, keep_up
 from soliloquy.runs.model import ModelSettings
 from soliloquy.runs.supervision import worker_spec
 from soliloquy.runtime.model.checking import check_endpoints
+from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy.runtime.transports.kafka import KafkaSettings
 
 if TYPE_CHECKING:
     from soliloquy_services.collector.settings import LiveSettings
+    from soliloquy_services.executor.policy import SandboxSettings
 
 
 @click.command(cls=Command)
-@kafka_options()
-@collector_options
-@gateway_options
-@model_settings_options
-@with_options((CLASSIFIERS, GRACE))
-@sandbox_options
-@observing("up")
 def up(
     *,
     scales: Mapping[str, int] = SCALE,
@@ -47,11 +43,14 @@ def up(
         type=PORTS,
         metavar="PORT",
     ),
-    kafka: KafkaSettings | None,
-    datasets: "LiveSettings",
-    model: ModelSettings,
-    gateway: GatewayOptions,
-    **options: Any,
+    kafka: KafkaSettings | None = KAFKA,
+    datasets: "LiveSettings" = collector_options(),
+    model: ModelSettings = MODEL,
+    gateway: GatewayOptions = GATEWAY,
+    classifiers: Path | None = CLASSIFIERS,
+    grace: float = GRACE,
+    sandbox: "SandboxSettings" = sandbox_options(),
+    traces: TraceSettings = observing("up"),
 ) -> None:
     """Run all services on this machine, and restart those that exit.
 
@@ -80,7 +79,10 @@ def up(
         datasets=datasets,
         # A process that restarts while the broker is down must not end the others.
         patience=None,
-        **options,
+        classifiers=classifiers,
+        grace=grace,
+        sandbox=sandbox,
+        traces=traces,
     )
     metrics = metrics_addresses(names, http_from) if http_from else {}
     placed = zip(names, assignments(common, datasets.data, scales, served), strict=True)

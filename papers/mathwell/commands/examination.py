@@ -1,18 +1,16 @@
 """Examines word problems with a model: programs from the question alone, other readings of it, and an opinion."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from soliloquy.cli.attended import AttendedModels, attended_models
-from soliloquy.cli.command import setting
+from soliloquy.cli.attended import ASKED, AttendedModels
+from soliloquy.cli.command import gathered, setting
 from soliloquy.cli.options import IN_FLIGHT
 from soliloquy.cli.parameters import whole
-from soliloquy.cli.service_options import Command, gathered
 from soliloquy.problems.solving.independent_programs import PROGRAMS, Run, run_programs, value_of
 from soliloquy.runs.rehearsal import own_sandboxes
 from soliloquy.runtime.ask import Ask, Unusable
@@ -85,7 +83,7 @@ _EXAMINE = "Have a model examine each problem: three programs from its question 
 
 
 def _examination(
-    asked: AttendedModels,
+    asked: AttendedModels = ASKED,
     wanted: bool = setting(_EXAMINE, "--examine"),
     in_flight: int = setting("Problems to examine at once.", default=16, type=whole(1, IN_FLIGHT)),
 ) -> Examination:
@@ -96,6 +94,4 @@ def _examination(
     return Examination(wanted=wanted, in_flight=in_flight, asked=asked)
 
 
-def examining_options(command: Command) -> Callable[..., Any]:
-    """Hands the command its `examination`."""
-    return attended_models(gathered("examination", _examination)(command))
+EXAMINATION = gathered(_examination)

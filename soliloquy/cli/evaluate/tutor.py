@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from soliloquy.cli.command import setting
+from soliloquy.cli.command import gathered, setting
+from soliloquy.cli.model_options import MODELS, RECORD
 from soliloquy.cli.options import COUNT, RESOLVED_FOLDER, WAIT
 from soliloquy.cli.service_options import NOISE
 from soliloquy.runs.model import ModelSettings, scripted_model
@@ -134,9 +135,10 @@ _ADAPTER_OPTION = setting(
 _WEIGHTS = setting("Evaluate these weights in this process instead of a --model.", type=RESOLVED_FOLDER)
 
 
-def chosen_tutor(
-    models: Models,
-    record: Path | None,
+def _tutor(
+    *,
+    models: Models = MODELS,
+    record: Path | None = RECORD,
     problems: str,
     weights: Path | None = _WEIGHTS,
     adapter: str | None = _ADAPTER_OPTION,
@@ -163,6 +165,9 @@ def chosen_tutor(
         raise click.UsageError("--free requires --weights: for an endpoint, set `schema` in its settings")
     models = _with_adapter(models, adapter)
     return Tutor(models=models, record=record, noise=noise, problems=problems, wait=wait)
+
+
+TUTOR = gathered(_tutor)
 
 
 def at_most(models: Models, max_tokens: int) -> Models:

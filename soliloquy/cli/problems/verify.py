@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from soliloquy.cli.attended import AttendedModels, attended_models
+from soliloquy.cli.attended import ASKED, AttendedModels
 from soliloquy.cli.command import Command
 from soliloquy.cli.options import ANY_PATH, AS_JSON, PROBLEM_FILE_OUT, writing_to
 from soliloquy.cli.terminal import answer, echo
@@ -27,8 +27,9 @@ _IN_FLIGHT = 8
 
 @click.command(cls=Command)
 @click.argument("source", metavar="FILE", type=ANY_PATH)
-@attended_models
-def verify(*, out: Path = PROBLEM_FILE_OUT, as_json: bool = AS_JSON, source: Path, asked: AttendedModels) -> None:
+def verify(
+    *, out: Path = PROBLEM_FILE_OUT, as_json: bool = AS_JSON, source: Path, asked: AttendedModels = ASKED
+) -> None:
     """Check the answers of a file by programs that a model writes from the questions alone.
 
     Each problem has three programs, which run in the sandbox. An answer that most of them come to is verified. An
