@@ -17,9 +17,9 @@ _FIRST = "Options"
 
 
 class Setting:
-    """An option, as the default of a parameter or as a decorator.
+    """An option, as the default of a parameter.
 
-    As a default it takes its flag from the parameter's name. It is a flag for bool, repeatable for a tuple, and
+    It takes its flag from the parameter's name unless it is given. It is a flag for bool, repeatable for a tuple, and
     required unless the parameter can be None or the option has a default, which the help then shows.
     """
 
@@ -27,9 +27,6 @@ class Setting:
         self._flags = flags
         self._environment = environment
         self._how = {"help": help, "show_default": how.get("default", "") != "", **how}
-
-    def __call__(self, command: Callable[..., Any]) -> Callable[..., Any]:
-        return click.option(*self._flags, **self._variable(self._flags[0]), **self._how)(command)
 
     def option(self, parameter: str, kind: object) -> click.Option:
         flags = [flag for flag in self._flags if flag.startswith("-")] or [f"--{parameter.replace('_', '-')}"]

@@ -1,6 +1,6 @@
 """Options that many commands share, and the kinds of files that they name."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,8 +10,6 @@ import click
 from soliloquy.cli.command import setting
 from soliloquy.cli.parameters import whole
 from soliloquy.runtime.failure import Failure
-
-Command = Callable[..., Any]
 
 
 class NewFile(click.Path):
@@ -69,11 +67,6 @@ QUIET = setting("Print nothing but errors.", "--quiet", is_flag=True)
 SEED = setting("Seed of all random draws.", "--seed", default=0, type=SEEDS)
 WAIT = setting("Wait for a model that does not answer, instead of stopping after a minute.", "--wait", is_flag=True)
 PROBLEM_FILE_OUT = setting("The problem file to write.", "--out", required=True, type=NEW_PROBLEM_FILE)
-
-
-def count_option(flag: str, default: int, text: str, *, most: int = MOST) -> Callable[[Command], Command]:
-    """Returns an option whose value is at least one."""
-    return click.option(flag, default=default, show_default=True, type=whole(1, most), help=text)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from shutil import copyfile, copytree, ignore_patterns
 
 import click
 
-from soliloquy.cli.command import Group
+from soliloquy.cli.command import Group, setting
 from soliloquy.cli.options import NEW_FOLDER
 from soliloquy.cli.parameters import Choice
 from soliloquy.cli.tables import plain_table
@@ -62,8 +62,7 @@ def new(name: str) -> None:
 
 @recipes.command()
 @click.argument("name", metavar="RECIPE", type=Choice(list(known_recipes())))
-@click.option("--out", required=True, type=NEW_FOLDER, help="Folder for the files.")
-def prompts(name: str, out: Path) -> None:
+def prompts(name: str, *, out: Path = setting("Folder for the files.", type=NEW_FOLDER)) -> None:
     """Write the prompts of RECIPE into a folder, to be changed.
 
     `soliloquy generate --prompts DIR` runs with the files of the folder; a prompt whose file is deleted stays the

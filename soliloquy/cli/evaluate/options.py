@@ -1,5 +1,6 @@
 """Options that all evaluations share: the tutor, the questions, and the report."""
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,7 @@ def _settings(
 def evaluating(
     problems: str, check: Callable[[click.Context], None] = lambda _: None
 ) -> Callable[[Callable[..., Evaluated]], Callable[..., None]]:
-    """Hands the command its settings in place of the options that all evaluations share, and delivers what it returns.
+    """Hands the command its settings and its own options, and delivers what it returns.
 
     `check` refuses combinations of options before anything is opened.
     """
@@ -60,6 +61,10 @@ def evaluating(
         return out
 
     def decorate(evaluate: Callable[..., Evaluated]) -> Callable[..., None]:
+        @functools.wraps(evaluate)
+        def own(**options: Any) -> dict[str, Any]:
+            return options
+
         def delivered(
             *,
             out: Path = gathered(checked),
@@ -67,7 +72,7 @@ def evaluating(
             settings: EvaluationSettings = gathered(_settings),
             as_json: bool = AS_JSON,
             quiet: bool = QUIET,
-            **options: Any,
+            options: dict[str, Any] = gathered(own),
         ) -> None:
             deliver(out, evaluate(settings, **options), as_json=as_json, quiet=quiet)
 
