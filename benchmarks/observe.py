@@ -15,7 +15,7 @@ from benchmarks.command import AS_JSON, Tell, show, spread, status_line, table
 from benchmarks.figures import judged, merged, quantile
 from soliloquy.cli.command import Command
 from soliloquy.cli.kafka_options import KAFKA
-from soliloquy.cli.processes import CONSOLE_OF_UP, PORTS, SCALE, metrics_addresses, process_names
+from soliloquy.cli.processes import CONSOLE_OF_UP, PORTS, SCALE, metrics_addresses, processes
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.transports.kafka import KafkaSettings
 
@@ -51,7 +51,7 @@ def observe(
     with status_line() as tell:
         figures: dict[str, Any] = {"machine": machine.facts(), "rounds": pairs}
         if http_from:
-            names = process_names(scales, on_kafka=kafka is not None, console=console)
+            names = processes(scales, on_kafka=kafka is not None, console=console)
             figures["scrapes"] = _scrapes(metrics_addresses(names, http_from), tell)
         costs = uvloop.run(counting.measure(kafka, pairs=pairs, tell=tell))
         figures["kafka" if kafka else "embedded"] = costs

@@ -14,8 +14,8 @@ from soliloquy.cli.command import Group, option, setting
 from soliloquy.cli.evaluate.settings import RECIPE, retraining_evaluation
 from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, NEW_FOLDER
 from soliloquy.cli.parameters import ADDRESS, real
+from soliloquy.cli.service_options import TLS_HELP, client_tls
 from soliloquy.cli.terminal import answer, echo
-from soliloquy.cli.tls_options import TLS_HELP, client_tls
 from soliloquy.runtime.failure import Failure
 
 if TYPE_CHECKING:

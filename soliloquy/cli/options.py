@@ -70,7 +70,7 @@ PROBLEM_FILE_OUT = setting("The problem file to write.", "--out", required=True,
 
 
 @contextmanager
-def writing_to(out: Path | str) -> Iterator[None]:
+def writing_to(out: Path | str, option: str = "--out") -> Iterator[None]:
     """Turns an OSError into a Failure that names the file that cannot be written."""
     try:
         yield
@@ -78,4 +78,4 @@ def writing_to(out: Path | str) -> Iterator[None]:
         # A file is written beside its place first.
         failed = str(error.filename or out)
         place = out if Path(out).name in failed else failed
-        raise Failure(f"{place} cannot be written ({error.strerror}): choose another --out") from error
+        raise Failure(f"{place} cannot be written ({error.strerror}): choose another {option}") from error

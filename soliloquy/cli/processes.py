@@ -1,6 +1,6 @@
 """Which processes `soliloquy up` keeps and where each serves its metrics, for the commands that look at them too."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -38,15 +38,15 @@ def console_address(given: str | None, *, on_kafka: bool) -> str | None:
     return given or (None if on_kafka else CONSOLE)
 
 
-def process_names(scales: Mapping[str, int], *, on_kafka: bool, console: str | None) -> list[str]:
-    """Returns the names of the processes of `soliloquy up`, in the order of their metrics ports."""
+def processes(scales: Mapping[str, int], *, on_kafka: bool, console: str | None) -> dict[str, Sequence[str]]:
+    """Returns the services of each process of `soliloquy up` by its name, in the order of their metrics ports."""
     if not on_kafka and any(scale > 1 for scale in scales.values()):
         raise click.UsageError("--scale requires --kafka")
     gateway = console_address(console, on_kafka=on_kafka) is not None
-    return installation.process_names(scales, on_kafka=on_kafka, gateway=gateway)
+    return installation.processes(scales, on_kafka=on_kafka, gateway=gateway)
 
 
-def metrics_addresses(names: list[str], http_from: int) -> dict[str, str]:
+def metrics_addresses(names: Iterable[str], http_from: int) -> dict[str, str]:
     """Returns where each process serves its metrics."""
     return {name: f"127.0.0.1:{http_from + place}" for place, name in enumerate(names)}
 
@@ -60,7 +60,7 @@ def processes_of_up(http_from: int | None = None) -> Any:
         scales: Mapping[str, int] = SCALE,
         console: str | None = CONSOLE_OF_UP,
     ) -> dict[str, str]:
-        names = process_names(scales, on_kafka=kafka is not None, console=console)
+        names = processes(scales, on_kafka=kafka is not None, console=console)
         return metrics_addresses(names, http_from) if http_from else {}
 
     return gathered(served)

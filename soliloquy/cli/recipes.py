@@ -8,7 +8,7 @@ from shutil import copyfile, copytree, ignore_patterns
 import click
 
 from soliloquy.cli.command import Group, setting
-from soliloquy.cli.options import NEW_FOLDER
+from soliloquy.cli.options import NEW_FOLDER, writing_to
 from soliloquy.cli.parameters import Choice
 from soliloquy.cli.tables import plain_table
 from soliloquy.cli.terminal import echo, open_console
@@ -69,11 +69,9 @@ def prompts(name: str, *, out: Path = setting("Folder for the files.", type=NEW_
     recipe's own. Keep every $slot.
     """
     refuse_foreign(out)
-    try:
+    with writing_to(out):
         out.mkdir(parents=True, exist_ok=True)
         files = [copyfile(path, out / file) for file, path in own_files(name).items()]
-    except OSError as error:
-        raise Failure(f"{out} cannot be written ({error.strerror}): choose another --out") from error
     echo(f"{out} holds the {len(files)} prompts of {name}: change them, and generate with --prompts {out}")
 
 

@@ -17,9 +17,9 @@ from soliloquy.cli.launching import LAUNCH, Launch, train_observed
 from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.observing import METRICS, serving_metrics
 from soliloquy.cli.options import AS_JSON, COUNT, EXISTING_FILE, NEW_RESOLVED_FOLDER, QUIET, RESOLVED_FOLDER
+from soliloquy.cli.service_options import client_tls
 from soliloquy.cli.signals import end_when_asked
 from soliloquy.cli.terminal import answer, echo, open_console
-from soliloquy.cli.tls_options import client_tls
 from soliloquy.dataset.storage import Storage
 from soliloquy.runtime.model.settings_file import shipped_models
 from soliloquy.runtime.transports.kafka import KafkaSettings

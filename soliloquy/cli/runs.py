@@ -15,9 +15,8 @@ from soliloquy.cli.parameters import ADDRESS, Choice, whole
 from soliloquy.cli.progress import progress_bar
 from soliloquy.cli.run_file import RUN_FILE
 from soliloquy.cli.runs_view import finished_line, print_conversation, run_line, tell_status, to_json
-from soliloquy.cli.service_options import PROMPTS
+from soliloquy.cli.service_options import PROMPTS, TLS_HELP, client_tls
 from soliloquy.cli.terminal import echo
-from soliloquy.cli.tls_options import TLS_HELP, client_tls
 from soliloquy.client import NotFound, Runs, is_over
 from soliloquy.recipes.packages import DEFAULT
 from soliloquy.recipes.prompts import changed_texts

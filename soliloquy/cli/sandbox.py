@@ -11,10 +11,9 @@ from soliloquy.cli.command import Group, setting
 from soliloquy.cli.observing import observing
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.parameters import ADDRESS, DURATION, SIZE, duration_text, size_text
-from soliloquy.cli.service_options import GRACE, sandbox_options
+from soliloquy.cli.service_options import GRACE, SERVER_TLS, TLS_HELP, client_tls, sandbox_options
 from soliloquy.cli.signals import stop_signals
 from soliloquy.cli.terminal import answer, echo
-from soliloquy.cli.tls_options import SERVER_TLS, TLS_HELP, client_tls
 from soliloquy.client import Sandbox
 from soliloquy.runtime.code import names
 from soliloquy.runtime.failure import Failure

@@ -10,7 +10,6 @@ import click
 import uvloop
 
 from soliloquy.cli.command import Command, Group, option
-from soliloquy.cli.gateway_options import GATEWAY, GatewayOptions
 from soliloquy.cli.kafka_options import REQUIRED_KAFKA
 from soliloquy.cli.model_options import MODEL
 from soliloquy.cli.observing import observing
@@ -19,13 +18,17 @@ from soliloquy.cli.parameters import ADDRESS, DURATION, whole
 from soliloquy.cli.recipes import check_recipes
 from soliloquy.cli.service_options import (
     CLASSIFIERS,
+    GATEWAY,
     GRACE,
+    SERVER_TLS,
+    TLS_HELP,
+    GatewayOptions,
+    client_tls,
     collector_options,
     from_environment,
     sandbox_options,
 )
 from soliloquy.cli.signals import stop_signals
-from soliloquy.cli.tls_options import SERVER_TLS, TLS_HELP, client_tls
 from soliloquy.runs.assignment import Assignment
 from soliloquy.runs.model import ModelSettings
 from soliloquy.runs.supervision import READY

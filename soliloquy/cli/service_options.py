@@ -2,18 +2,24 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from soliloquy.cli.command import gathered, option, setting
-from soliloquy.cli.options import COUNT, EXISTING_FOLDER, NEW_FOLDER, WORKERS
-from soliloquy.cli.parameters import DURATION, SIZE, Choice, whole
+from soliloquy.cli.options import COUNT, EXISTING_FILE, EXISTING_FOLDER, NEW_FOLDER, WORKERS
+from soliloquy.cli.parameters import ADDRESS, DURATION, SIZE, Choice, whole
 from soliloquy.dataset.layout import ShardLimits
 from soliloquy.recipes.prompts import BrokenPrompt, changed_texts
 from soliloquy.recipes.recipe import checked_prompts, load_judges
+from soliloquy.runs.assignment import GatewayAssignment
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.files import refuse_foreign
+from soliloquy.runtime.model.settings import Models
+from soliloquy.runtime.model.settings_file import checked_endpoint
+from soliloquy.runtime.tls import ServerTls, Tls
 from soliloquy.standin.faults import LEVELS
 
 T = TypeVar("T")
@@ -105,3 +111,93 @@ def sandbox_options() -> Any:
         return SandboxSettings(sandboxes=sandboxes, wall_seconds=wall, memory_bytes=memory, audit=audit)
 
     return gathered(settings)
+
+
+# For the options that name a server.
+TLS_HELP = "docs/operating.md names the variables for TLS."
+
+TLS_CERT = option("PEM: the server's certificate; requires --tls-key.", type=EXISTING_FILE)
+TLS_KEY = option("PEM: the key of --tls-cert.", type=EXISTING_FILE)
+CLIENT_CA = option("PEM: the authority that signs the certificates of callers.", type=EXISTING_FILE)
+
+
+def server_tls(
+    tls_cert: Path | None = TLS_CERT, tls_key: Path | None = TLS_KEY, client_ca: Path | None = CLIENT_CA
+) -> ServerTls | None:
+    """Raises UsageError for options that contradict each other, and Failure for files that cannot be used."""
+    if (tls_cert is None) != (tls_key is None):
+        raise click.UsageError("--tls-cert requires --tls-key" if tls_cert else "--tls-key requires --tls-cert")
+    if tls_cert is None or tls_key is None:
+        if client_ca:
+            raise click.UsageError("--client-ca requires --tls-cert")
+        return None
+    tls = ServerTls(certificate=tls_cert, key=tls_key, client_ca=client_ca)
+    # Bad files end the command before it starts a process.
+    tls.for_http()
+    return tls
+
+
+SERVER_TLS = gathered(server_tls)
+
+
+def client_tls() -> Tls | None:
+    """Reads how this process knows the servers of ours that it calls, and is known to them."""
+    ca, certificate, key = map(_file, ("SOLILOQUY_CA_FILE", "SOLILOQUY_CERTIFICATE_FILE", "SOLILOQUY_KEY_FILE"))
+    if key and not certificate:
+        raise click.UsageError("SOLILOQUY_KEY_FILE requires SOLILOQUY_CERTIFICATE_FILE")
+    encrypted = ca or certificate or from_environment("SOLILOQUY_TLS", click.BOOL)
+    return Tls(ca=ca, certificate=certificate, key=key) if encrypted else None
+
+
+def _file(variable: str) -> Path | None:
+    path = os.environ.get(variable)
+    if path and not Path(path).is_file():
+        raise Failure(f"{variable} is {path!r}, which is not a file")
+    return Path(path) if path else None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GatewayOptions:
+    grpc: str | None = option("Serve gRPC there.  [default: the next port]", type=ADDRESS)
+    tokens: Path | None = option("Callers and their roles, as TOML; otherwise only this machine.", type=EXISTING_FILE)
+    problem_files: Path | None = option("The folder of problem files that a run may name.", type=EXISTING_FOLDER)
+    chat_endpoints: tuple[str, ...] = option(
+        "An OpenAI-compatible API that a chat may ask; without --tokens, also any on this machine. Repeatable.",
+        "--chat-endpoint",
+        metavar="URL",
+    )
+    adapters: str | None = option("The registry of adapters to show.", metavar="DIR|URL")
+    evaluations: Path | None = option("The folder of evaluations to show.", type=EXISTING_FOLDER)
+    tls_cert: Path | None = TLS_CERT
+    tls_key: Path | None = TLS_KEY
+    client_ca: Path | None = CLIENT_CA
+
+    def assignment(self, *, listen: str, datasets: str | None, models: Models, sandbox: str) -> GatewayAssignment:
+        from soliloquy_services.gateway.access.tokens import read_tokens
+        from soliloquy_services.gateway.settings import GatewaySettings
+
+        for url in self.chat_endpoints:
+            checked_endpoint({"engine": "openai", "base_url": url}, "--chat-endpoint")
+        # Bad files end the command before it starts a process.
+        if self.tokens:
+            read_tokens(self.tokens)
+        settings = GatewaySettings(
+            listen=listen,
+            grpc=self.grpc or _next_port(listen),
+            tokens=self.tokens,
+            tls=server_tls(self.tls_cert, self.tls_key, self.client_ca),
+            models=models,
+            datasets=datasets,
+            adapters=self.adapters,
+            evaluations=self.evaluations,
+            chat_endpoints=self.chat_endpoints,
+        )
+        return GatewayAssignment(settings=settings, problem_files=self.problem_files, sandbox=sandbox)
+
+
+GATEWAY = gathered(GatewayOptions)
+
+
+def _next_port(address: str) -> str:
+    host, _, port = address.rpartition(":")
+    return f"{host}:{int(port) + 1 if int(port) else 0}"

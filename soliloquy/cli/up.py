@@ -9,14 +9,21 @@ import click
 import uvloop
 
 from soliloquy.cli.command import Command, option
-from soliloquy.cli.gateway_options import GATEWAY, GatewayOptions
 from soliloquy.cli.kafka_options import KAFKA
 from soliloquy.cli.model_options import MODEL
 from soliloquy.cli.observing import observing
+from soliloquy.cli.options import writing_to
 from soliloquy.cli.parameters import ADDRESS, free_address
-from soliloquy.cli.processes import CONSOLE, PORTS, SCALE, console_address, metrics_addresses, process_names
+from soliloquy.cli.processes import CONSOLE, PORTS, SCALE, console_address, metrics_addresses, processes
 from soliloquy.cli.recipes import check_recipes
-from soliloquy.cli.service_options import CLASSIFIERS, GRACE, collector_options, sandbox_options
+from soliloquy.cli.service_options import (
+    CLASSIFIERS,
+    GATEWAY,
+    GRACE,
+    GatewayOptions,
+    collector_options,
+    sandbox_options,
+)
 from soliloquy.cli.terminal import echo
 from soliloquy.runs.assignment import Assignment
 from soliloquy.runs.installation import LOG, assignments, keep_up
@@ -61,7 +68,7 @@ def up(
     of a model is reported, and runs wait until it is over.
     """
     check_recipes()
-    names = process_names(scales, on_kafka=kafka is not None, console=console)
+    divided = processes(scales, on_kafka=kafka is not None, console=console)
     console = console_address(console, on_kafka=kafka is not None)
     if console is None and (given := [name for name, value in asdict(gateway).items() if value]):
         raise click.UsageError(f"--{given[0].replace('_', '-')} requires --console")
@@ -72,6 +79,9 @@ def up(
         place = datasets.store or str(datasets.data)
         served = gateway.assignment(listen=console, datasets=place, models=model.models, sandbox=free_address())
     log = datasets.data / LOG
+    if not kafka:
+        with writing_to(datasets.data, option="--data"):
+            log.parent.mkdir(parents=True, exist_ok=True)
     common = Assignment(
         services=(),
         transport=kafka or log,
@@ -84,9 +94,9 @@ def up(
         sandbox=sandbox,
         traces=traces,
     )
-    metrics = metrics_addresses(names, http_from) if http_from else {}
-    placed = zip(names, assignments(common, datasets.data, scales, served), strict=True)
-    specs = [worker_spec(name, replace(assignment, http=metrics.get(name))) for name, assignment in placed]
+    metrics = metrics_addresses(divided, http_from) if http_from else {}
+    assigned = assignments(divided, common, served)
+    specs = [worker_spec(name, replace(assignment, http=metrics.get(name))) for name, assignment in assigned.items()]
     where = f"on {kafka.bootstrap if kafka else log}"
     if served:
         where += f", console on {'https' if served.settings.tls else 'http'}://{console}"

@@ -1,7 +1,9 @@
-"""Builds the tutor that chats with people from the services' own handlers, in the gateway's process."""
+"""Builds the tutor that chats with people, by the gateway's own model or by one that a person chooses."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,14 +14,21 @@ from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.problems.files.problem_from_row import problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.runs.assembly import conversation_handlers
-from soliloquy.runs.chosen_model import ConnectedModel, connect
 from soliloquy.runs.model import ModelSettings, scripted_model
-from soliloquy.runtime.model import Model, StreamingModel
+from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.model import Model, ModelRefused, StreamingModel
+from soliloquy.runtime.model.accounting import CountedModel
+from soliloquy.runtime.model.faults import RetryableFault
+from soliloquy.runtime.model.keys import Key, checked_key, key_of
+from soliloquy.runtime.model.openai_client import OpenAIClient
 from soliloquy.runtime.model.opening import ModelByRole, open_models
+from soliloquy.runtime.model.remote import RemoteModel
 from soliloquy.runtime.model.settings import Models
-from soliloquy.runtime.retry import Refused, Transient
+from soliloquy.runtime.model.settings_file import checked_endpoint
+from soliloquy.runtime.retry import CannotServe, Refused, Transient
 from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.conversation_pb2 import Problem
+from soliloquy.v1.model_pb2 import GenerateRequest, Message, Sampling
 from soliloquy.v1.sandbox_pb2 import Execution, Job
 
 if TYPE_CHECKING:
@@ -27,7 +36,6 @@ if TYPE_CHECKING:
     from soliloquy_services.gateway.chat.endpoints import ChosenModel, EndpointRules
     from soliloquy_services.gateway.chat.tutor import ChatTutor, Handlers, TutorModel
     from soliloquy_services.gateway.http.routes import HttpRoute
-
 
 # The role that writes the tutor's replies.
 _TUTORING_ROLE = "composer"
@@ -106,7 +114,7 @@ class ChatTutors:
         while self._connected:
             await self._connected.pop().close()
 
-    async def _close(self, connected: ConnectedModel) -> None:
+    async def _close(self, connected: "ConnectedModel") -> None:
         self._connected.discard(connected)
         await connected.close()
 
@@ -151,3 +159,59 @@ def routes(
     problems = ChatProblems()
     chats = Chats(tutors.usual, problems, transport.publish, settings, rules=rules, open_tutor=tutors.open)
     return ChatRoutes(chats=chats, completions=Completions(tutors.usual, problems, settings)).all()
+
+
+# The endpoint's name in metrics and messages.
+_NAME = "chat"
+_FIRST_ANSWER_SECONDS = 30.0
+_GREETING = GenerateRequest(
+    messages=[Message(role="user", text="Say OK.")],
+    sampling=Sampling(temperature=1.0, top_p=1.0, max_tokens=16),
+)
+
+
+# Each connection is itself, whatever model it asks.
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class ConnectedModel:
+    model: ModelByRole
+    close: Callable[[], Awaitable[None]]
+
+
+async def connect(chosen: "ChosenModel", models: Models, *, keyed: bool, seconds: float) -> ConnectedModel:
+    """Raises a Refusal if the model does not answer.
+
+    `models` has the sampling of each role. Only a `keyed` endpoint may be sent the gateway's own key.
+    """
+    from soliloquy_services.gateway.validation import Code, Refusal
+
+    try:
+        table = {"engine": "openai", "base_url": chosen.base_url, "model": chosen.name}
+        endpoint = replace(checked_endpoint(table, "endpoint"), timeout=seconds)
+        key = key_of(endpoint, _NAME) if keyed and not chosen.key else checked_key(chosen.key, "the key field")
+    except Failure as error:
+        raise Refusal(Code.INVALID, str(error)) from error
+    client = OpenAIClient(_NAME, endpoint, key)
+    try:
+        await _greet(client, chosen, key)
+    except BaseException:
+        await client.close()
+        raise
+    remote = RemoteModel(_NAME, endpoint, client)
+    answering: dict[str, StreamingModel] = {endpoint.engine: CountedModel(remote, _NAME, endpoint)}
+    return ConnectedModel(model=ModelByRole(models.only_at(endpoint), answering, [remote]), close=remote.close)
+
+
+async def _greet(client: OpenAIClient, chosen: "ChosenModel", key: Key) -> None:
+    """Has the model say a word, so that a wrong address, name or key is known before a chat begins."""
+    from soliloquy_services.gateway.validation import Code, Refusal
+
+    try:
+        async with asyncio.timeout(_FIRST_ANSWER_SECONDS):
+            await client.ask(GenerateRequest.FromString(_GREETING.SerializeToString()), _FIRST_ANSWER_SECONDS)
+    except TimeoutError:
+        waited = f"{chosen.base_url} has not answered within {_FIRST_ANSWER_SECONDS:g} s"
+        raise Refusal(Code.UNAVAILABLE, f"{waited}: try again once the model is loaded") from None
+    except (RetryableFault, CannotServe, ModelRefused) as error:
+        # An endpoint may repeat the key in its answer.
+        why = key.without(str(error).encode()).decode()
+        raise Refusal(Code.UNAVAILABLE, f"{chosen.base_url} cannot be asked for {chosen.name!r}: {why}") from None

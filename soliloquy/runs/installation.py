@@ -6,12 +6,10 @@ import platform
 import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from soliloquy.dataset.layout import WORKING
 from soliloquy.runs.assignment import LOOP, SERVICES, Assignment, GatewayAssignment
 from soliloquy.runs.supervision import ProcessSpec, Supervisor
-from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.topics import shapes
 from soliloquy.runtime.transports.kafka import KafkaSettings
 
@@ -21,43 +19,32 @@ LOG = f"{WORKING}/log.sqlite"
 _log = logging.getLogger(__name__)
 
 
-def process_names(scales: Mapping[str, int], *, on_kafka: bool, gateway: bool) -> list[str]:
-    """Returns the names of all processes, in the order of their assignments and of their metrics ports."""
+def processes(scales: Mapping[str, int], *, on_kafka: bool, gateway: bool) -> dict[str, Sequence[str]]:
+    """Returns the services of each process by its name, in the order of the metrics ports; the gateway has none."""
     if on_kafka:
-        names = [f"{name}-{number}" for name, scale in scales.items() for number in range(scale)]
+        divided = {f"{name}-{number}": [name] for name, scale in scales.items() for number in range(scale)}
     else:
         # Two processes suffice: what waits for the disk holds up nothing that waits for a model or a sandbox.
-        names = ["loop", "collector"]
-    return [*names, *(["gateway"] if gateway else [])]
+        divided = {"loop": ["planner", *LOOP], "collector": ["curriculum", "collector"]}
+    return {**divided, **({"gateway": []} if gateway else {})}
 
 
 def assignments(
-    common: Assignment, data: Path, scales: Mapping[str, int], gateway: GatewayAssignment | None
-) -> list[Assignment]:
-    """Divides the services between processes; `common` holds the settings that all of them share."""
-    kafka = common.transport
-    if isinstance(kafka, KafkaSettings):
+    divided: Mapping[str, Sequence[str]], common: Assignment, gateway: GatewayAssignment | None
+) -> dict[str, Assignment]:
+    """Returns the assignment of each process; `common` holds the settings that all of them share."""
+    made = {name: replace(common, services=services) for name, services in divided.items()}
+    if isinstance(kafka := common.transport, KafkaSettings):
         # The instance identifies a member of a consumer group on any machine.
-        divided = [
-            replace(common, services=[name], transport=replace(kafka, instance=f"{platform.node()}-{number}"))
-            for name, scale in scales.items()
-            for number in range(scale)
-        ]
-    else:
-        try:
-            kafka.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise Failure(f"{data} cannot be written ({error.strerror}): choose another --data") from error
-        divided = [
-            replace(common, services=["planner", *LOOP]),
-            replace(common, services=["curriculum", "collector"]),
-        ]
+        for name, one in made.items():
+            instance = f"{platform.node()}-{name.rpartition('-')[2]}"
+            made[name] = replace(one, transport=replace(kafka, instance=instance))
     if gateway:
         # The first executor runs the programs of chats.
-        first = next(place for place, assignment in enumerate(divided) if "executor" in assignment.services)
-        divided[first] = replace(divided[first], grpc=gateway.sandbox)
-        divided.append(replace(common, gateway=gateway))
-    return divided
+        first = next(name for name, services in divided.items() if "executor" in services)
+        made[first] = replace(made[first], grpc=gateway.sandbox)
+        made["gateway"] = replace(common, gateway=gateway)
+    return made
 
 
 async def keep_up(specs: Sequence[ProcessSpec], kafka: KafkaSettings | None, where: str) -> None:

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from soliloquy.cli.observe import configuration, shipped_rules
-from soliloquy.cli.processes import metrics_addresses, process_names
+from soliloquy.cli.processes import metrics_addresses, processes
 from soliloquy.runs.assignment import SERVICES
 from tests.e2e.runs import SOLILOQUY, said
 from tests.unit.rules.rulebook import FOLDER
@@ -25,11 +25,11 @@ def test_a_scale_that_up_would_not_take_is_refused() -> None:
 
 def test_every_process_has_a_place_in_the_order_of_the_ports() -> None:
     scales = dict.fromkeys(SERVICES, 1)
-    names = process_names(scales | {"student": 2}, on_kafka=True, console=None)
+    names = [*processes(scales | {"student": 2}, on_kafka=True, console=None)]
     assert names[:4] == ["curriculum-0", "planner-0", "student-0", "student-1"]
     assert len(names) == len(SERVICES) + 1
-    assert process_names(scales, on_kafka=True, console="127.0.0.1:80")[len(SERVICES) :] == ["gateway"]
-    alone = process_names(scales, on_kafka=False, console=None)
+    assert [*processes(scales, on_kafka=True, console="127.0.0.1:80")][len(SERVICES) :] == ["gateway"]
+    alone = processes(scales, on_kafka=False, console=None)
     assert metrics_addresses(alone, 9100)["gateway"] == f"127.0.0.1:{9100 + len(alone) - 1}"
 
 
