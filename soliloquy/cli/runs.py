@@ -9,12 +9,11 @@ from typing import Any
 import click
 
 from soliloquy.cli.command import Command, Group, gathered, option, setting
-from soliloquy.cli.dry_run import tell_forecast
 from soliloquy.cli.options import AS_JSON, ATTEMPTS, COUNT, EXISTING_FILE, IN_FLIGHT, SEED, TURNS
 from soliloquy.cli.parameters import ADDRESS, Choice, whole
 from soliloquy.cli.progress import progress_bar
 from soliloquy.cli.run_file import RUN_FILE
-from soliloquy.cli.runs_view import finished_line, print_conversation, run_line, tell_status, to_json
+from soliloquy.cli.runs_view import finished_line, print_conversation, run_line, tell_forecast, tell_status, to_json
 from soliloquy.cli.service_options import PROMPTS, TLS_HELP, client_tls
 from soliloquy.cli.terminal import echo
 from soliloquy.client import NotFound, Runs, is_over

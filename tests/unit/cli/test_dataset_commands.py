@@ -123,7 +123,7 @@ def test_tail_follows_a_dataset_that_grows(tmp_path: Path, monkeypatch: pytest.M
         shards = [[conversation] for conversation in grown.pop(0)]
         dataset(folder, *shards)
 
-    monkeypatch.setattr("soliloquy.cli.tail.time.sleep", pause)
+    monkeypatch.setattr("soliloquy.cli.datasets.time.sleep", pause)
     result = soliloquy("tail", folder, "--follow", "--json")
     assert [json.loads(line)["id"] for line in result.stdout.splitlines()] == ["c0", "c1"]
     assert result.exit_code == 1

@@ -8,7 +8,7 @@ import pytest
 
 from soliloquy.cli import progress
 from soliloquy.cli.progress import Pace, calls_line, count, progress_bar, run_figures
-from soliloquy.cli.summary import next_commands, summary
+from soliloquy.cli.runs_view import next_commands, summary
 from soliloquy.runs.progress import PATIENCE_SECONDS, RunCounts, WaitingCalls, hopeless, overdue
 from soliloquy.runtime.model.spending import summed
 from soliloquy.runtime.model.status import EndpointStatus
