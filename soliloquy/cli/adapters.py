@@ -12,8 +12,7 @@ from rich.table import Column, Table
 
 from soliloquy.cli.command import Group, option, setting
 from soliloquy.cli.evaluate.settings import RECIPE, retraining_evaluation
-from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, NEW_FOLDER
-from soliloquy.cli.parameters import ADDRESS, real
+from soliloquy.cli.options import ADDRESS, AS_JSON, EXISTING_FOLDER, NEW_FOLDER, real
 from soliloquy.cli.service_options import TLS_HELP, client_tls
 from soliloquy.cli.terminal import answer, echo
 from soliloquy.runtime.failure import Failure

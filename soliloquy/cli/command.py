@@ -127,8 +127,9 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> None:
         """Ends with the exit status that the command returns, if it returns one."""
-        assert self.callback
-        status = ctx.invoke(self.callback, **_Values(ctx.params).of(self.callback))
+        callback = self.callback
+        assert callback
+        status = ctx.invoke(lambda: callback(**_Values(ctx.params).of(callback)))
         if status is not None:
             ctx.exit(status)
 

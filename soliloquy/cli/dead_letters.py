@@ -12,7 +12,7 @@ from google.protobuf.text_format import MessageToString
 from soliloquy.cli.command import Group
 from soliloquy.cli.kafka_options import KAFKA
 from soliloquy.cli.terminal import echo
-from soliloquy.runs.installation import LOG
+from soliloquy.runs.supervision import LOG
 from soliloquy.runtime import reading
 from soliloquy.runtime.events import Undecodable, message_of
 from soliloquy.runtime.failure import Failure

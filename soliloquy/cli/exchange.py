@@ -6,8 +6,7 @@ from pathlib import Path
 import click
 
 from soliloquy.cli.command import Command, setting
-from soliloquy.cli.options import ANY_PATH, AS_JSON, writing_to
-from soliloquy.cli.parameters import Choice
+from soliloquy.cli.options import ANY_PATH, AS_JSON, Choice, writing_to
 from soliloquy.cli.terminal import answer, echo
 from soliloquy.dataset.exports.exporting import export as export_dataset
 from soliloquy.dataset.exports.format import NAMES, PARTS, ExportOptions, Row, find

@@ -20,15 +20,18 @@ from soliloquy.cli.options import (
     AS_JSON,
     ATTEMPTS,
     COUNT,
+    DOLLARS,
     IN_FLIGHT,
     NEW_FOLDER,
+    PLACE,
     QUIET,
     SEED,
     TURNS,
     WAIT,
     WORKERS,
+    Choice,
+    whole,
 )
-from soliloquy.cli.parameters import DOLLARS, PLACE, Choice, whole
 from soliloquy.cli.progress import display
 from soliloquy.cli.run_file import RUN_FILE, is_given, kept_options
 from soliloquy.cli.runs_view import asked_again_in, most_asked_again, next_commands, summary, tell_pilot
@@ -86,6 +89,7 @@ def generate(
     context: click.Context,
     /,
     *,
+    settings: dict[str, Any] = gathered(_run),
     problems: str = setting("A bank's name (physics) or a JSONL file.", metavar="BANK|FILE"),
     recipe: str = setting(
         "The paper whose conversations it generates.", default=DEFAULT, type=Choice(list(known_recipes()))
@@ -106,7 +110,6 @@ def generate(
     metrics: str | None = METRICS,
     as_json: bool = AS_JSON,
     quiet: bool = QUIET,
-    settings: dict[str, Any] = gathered(_run),
     kafka: KafkaSettings | None = KAFKA,
     traces: TraceSettings = observing("generate", least=logging.WARNING),
 ) -> None:

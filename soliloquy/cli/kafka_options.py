@@ -10,7 +10,7 @@ import click
 from pydantic import TypeAdapter, ValidationError
 
 from soliloquy.cli.command import gathered, option
-from soliloquy.cli.parameters import BROKERS
+from soliloquy.cli.options import BROKERS
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.files import read_regular_text
 from soliloquy.runtime.transports.kafka import KafkaSettings

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 from rich.progress import Progress, TaskID, TimeRemainingColumn
 
 from soliloquy.cli.command import gathered, setting
-from soliloquy.cli.options import WORKERS
-from soliloquy.cli.parameters import whole
+from soliloquy.cli.options import WORKERS, whole
 from soliloquy.cli.progress import bar
-from soliloquy.cli.signals import end_when_asked
+from soliloquy.cli.terminal import end_when_asked
 from soliloquy.recipes.packages import folder, has_part, known_recipes
 from soliloquy.runtime.extensions import check_installed
 from soliloquy.runtime.failure import Failure

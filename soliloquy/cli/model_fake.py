@@ -6,11 +6,9 @@ import click
 import uvloop
 
 from soliloquy.cli.command import Command, gathered, option, setting
-from soliloquy.cli.options import EXISTING_FILE, EXISTING_FOLDER, SEED
-from soliloquy.cli.parameters import ADDRESS, DURATION, real, whole
+from soliloquy.cli.options import ADDRESS, DURATION, EXISTING_FILE, EXISTING_FOLDER, SEED, real, whole
 from soliloquy.cli.service_options import LATENCY, NOISE
-from soliloquy.cli.signals import stop_signals
-from soliloquy.cli.terminal import echo
+from soliloquy.cli.terminal import echo, stop_signals
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.model.dialects import dialects
 from soliloquy.runtime.model.keys import read_key

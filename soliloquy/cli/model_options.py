@@ -5,8 +5,7 @@ from pathlib import Path
 import click
 
 from soliloquy.cli.command import gathered, option
-from soliloquy.cli.options import EXISTING_FILE, NEW_FOLDER
-from soliloquy.cli.parameters import ADDRESS, Choice
+from soliloquy.cli.options import ADDRESS, EXISTING_FILE, NEW_FOLDER, Choice
 from soliloquy.cli.run_file import is_given
 from soliloquy.cli.service_options import LATENCY, NOISE
 from soliloquy.runs.model import ModelSettings, chosen_models

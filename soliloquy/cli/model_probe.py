@@ -7,8 +7,7 @@ from typing import Any
 import click
 
 from soliloquy.cli.command import Command, setting
-from soliloquy.cli.options import AS_JSON, NEW_FILE
-from soliloquy.cli.parameters import Choice
+from soliloquy.cli.options import AS_JSON, NEW_FILE, Choice
 from soliloquy.cli.tables import facts, short
 from soliloquy.cli.terminal import answer
 from soliloquy.recipes.packages import DEFAULT, known_recipes

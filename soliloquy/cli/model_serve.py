@@ -14,8 +14,7 @@ import click
 
 from soliloquy.cli.command import Command, setting
 from soliloquy.cli.observing import observing
-from soliloquy.cli.options import EXISTING_FILE, RESOLVED_FOLDER, WORKERS
-from soliloquy.cli.parameters import ADDRESS, Choice, real, whole
+from soliloquy.cli.options import ADDRESS, EXISTING_FILE, RESOLVED_FOLDER, WORKERS, Choice, real, whole
 from soliloquy.cli.service_options import GRACE, LATENCY, NOISE
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.extensions import Extensions, check_installed

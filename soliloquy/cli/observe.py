@@ -16,8 +16,7 @@ import click
 
 from soliloquy.cli.command import Command, option
 from soliloquy.cli.processes import PORTS, processes_of_up
-from soliloquy.cli.signals import end_when_asked
-from soliloquy.cli.terminal import echo
+from soliloquy.cli.terminal import echo, end_when_asked
 from soliloquy.runtime.failure import Failure
 
 # The job label that the alerts expect.

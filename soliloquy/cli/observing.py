@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import click
 
 from soliloquy.cli.command import gathered, option, setting
-from soliloquy.cli.parameters import ADDRESS, Choice, real
+from soliloquy.cli.options import ADDRESS, Choice, real
 from soliloquy.cli.service_options import from_environment
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.logs import FORMATS, set_up

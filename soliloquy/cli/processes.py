@@ -6,8 +6,8 @@ from typing import Any
 import click
 
 from soliloquy.cli.command import gathered, option
-from soliloquy.cli.parameters import ADDRESS, BROKERS, whole
-from soliloquy.runs import installation
+from soliloquy.cli.options import ADDRESS, BROKERS, whole
+from soliloquy.runs import supervision
 from soliloquy.runs.assignment import SERVICES
 
 CONSOLE = "127.0.0.1:8080"
@@ -43,7 +43,7 @@ def processes(scales: Mapping[str, int], *, on_kafka: bool, console: str | None)
     if not on_kafka and any(scale > 1 for scale in scales.values()):
         raise click.UsageError("--scale requires --kafka")
     gateway = console_address(console, on_kafka=on_kafka) is not None
-    return installation.processes(scales, on_kafka=on_kafka, gateway=gateway)
+    return supervision.processes(scales, on_kafka=on_kafka, gateway=gateway)
 
 
 def metrics_addresses(names: Iterable[str], http_from: int) -> dict[str, str]:

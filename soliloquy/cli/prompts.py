@@ -6,8 +6,7 @@ import click
 from rich.table import Column, Table
 
 from soliloquy.cli.command import Command, setting
-from soliloquy.cli.options import AS_JSON
-from soliloquy.cli.parameters import Choice
+from soliloquy.cli.options import AS_JSON, Choice
 from soliloquy.cli.terminal import answer
 from soliloquy.recipes.packages import known_recipes
 from soliloquy.runs.plan import Plan, problems_of

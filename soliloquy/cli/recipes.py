@@ -8,8 +8,7 @@ from shutil import copyfile, copytree, ignore_patterns
 import click
 
 from soliloquy.cli.command import Group, setting
-from soliloquy.cli.options import NEW_FOLDER, writing_to
-from soliloquy.cli.parameters import Choice
+from soliloquy.cli.options import NEW_FOLDER, Choice, writing_to
 from soliloquy.cli.tables import plain_table
 from soliloquy.cli.terminal import echo, open_console
 from soliloquy.recipes.checks import further_checks

@@ -5,8 +5,7 @@ import click
 from rich.text import Text
 
 from soliloquy.cli.command import Command
-from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER
-from soliloquy.cli.parameters import Choice
+from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, Choice
 from soliloquy.cli.terminal import answer, echo
 from soliloquy.recipes.packages import known_recipes, load, part
 from soliloquy.runtime.failure import Failure

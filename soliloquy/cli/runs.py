@@ -9,8 +9,18 @@ from typing import Any
 import click
 
 from soliloquy.cli.command import Command, Group, gathered, option, setting
-from soliloquy.cli.options import AS_JSON, ATTEMPTS, COUNT, EXISTING_FILE, IN_FLIGHT, SEED, TURNS
-from soliloquy.cli.parameters import ADDRESS, Choice, whole
+from soliloquy.cli.options import (
+    ADDRESS,
+    AS_JSON,
+    ATTEMPTS,
+    COUNT,
+    EXISTING_FILE,
+    IN_FLIGHT,
+    SEED,
+    TURNS,
+    Choice,
+    whole,
+)
 from soliloquy.cli.progress import progress_bar
 from soliloquy.cli.run_file import RUN_FILE
 from soliloquy.cli.runs_view import finished_line, print_conversation, run_line, tell_forecast, tell_status, to_json

@@ -9,11 +9,9 @@ import uvloop
 
 from soliloquy.cli.command import Group, setting
 from soliloquy.cli.observing import observing
-from soliloquy.cli.options import AS_JSON
-from soliloquy.cli.parameters import ADDRESS, DURATION, SIZE, duration_text, size_text
+from soliloquy.cli.options import ADDRESS, AS_JSON, DURATION, SIZE, duration_text, size_text
 from soliloquy.cli.service_options import GRACE, SERVER_TLS, TLS_HELP, client_tls, sandbox_options
-from soliloquy.cli.signals import stop_signals
-from soliloquy.cli.terminal import answer, echo
+from soliloquy.cli.terminal import answer, echo, stop_signals
 from soliloquy.client import Sandbox
 from soliloquy.runtime.code import names
 from soliloquy.runtime.failure import Failure

@@ -14,8 +14,7 @@ from soliloquy.cli.command import Command, Group, option
 from soliloquy.cli.kafka_options import KAFKA, REQUIRED_KAFKA
 from soliloquy.cli.model_options import MODEL
 from soliloquy.cli.observing import observing
-from soliloquy.cli.options import IN_FLIGHT, writing_to
-from soliloquy.cli.parameters import ADDRESS, DURATION, free_address, whole
+from soliloquy.cli.options import ADDRESS, DURATION, IN_FLIGHT, free_address, whole, writing_to
 from soliloquy.cli.processes import CONSOLE, PORTS, SCALE, console_address, metrics_addresses, processes
 from soliloquy.cli.recipes import check_recipes
 from soliloquy.cli.service_options import (
@@ -30,12 +29,10 @@ from soliloquy.cli.service_options import (
     from_environment,
     sandbox_options,
 )
-from soliloquy.cli.signals import stop_signals
-from soliloquy.cli.terminal import echo
+from soliloquy.cli.terminal import echo, stop_signals
 from soliloquy.runs.assignment import Assignment
-from soliloquy.runs.installation import LOG, assignments, keep_up
 from soliloquy.runs.model import ModelSettings
-from soliloquy.runs.supervision import READY, worker_spec
+from soliloquy.runs.supervision import LOG, READY, assignments, keep_up, worker_spec
 from soliloquy.runs.worker import work
 from soliloquy.runtime.model.checking import check_endpoints
 from soliloquy.runtime.traces.opening import TraceSettings

@@ -9,8 +9,18 @@ from typing import Any, TypeVar
 import click
 
 from soliloquy.cli.command import gathered, option, setting
-from soliloquy.cli.options import COUNT, EXISTING_FILE, EXISTING_FOLDER, NEW_FOLDER, WORKERS
-from soliloquy.cli.parameters import ADDRESS, DURATION, SIZE, Choice, whole
+from soliloquy.cli.options import (
+    ADDRESS,
+    COUNT,
+    DURATION,
+    EXISTING_FILE,
+    EXISTING_FOLDER,
+    NEW_FOLDER,
+    SIZE,
+    WORKERS,
+    Choice,
+    whole,
+)
 from soliloquy.dataset.layout import ShardLimits
 from soliloquy.recipes.prompts import BrokenPrompt, changed_texts
 from soliloquy.recipes.recipe import checked_prompts, load_judges

@@ -4,8 +4,7 @@ import click
 from click.types import FuncParamType
 
 from soliloquy.cli.command import Command, setting
-from soliloquy.cli.options import AS_JSON
-from soliloquy.cli.parameters import Choice
+from soliloquy.cli.options import AS_JSON, Choice
 from soliloquy.cli.tables import table
 from soliloquy.cli.terminal import answer
 from soliloquy.runs.sizing import CONVERSATION, GPUS, KAFKA_DAYS, PARTS, Card, kafka_gigabytes

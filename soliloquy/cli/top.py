@@ -15,8 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from soliloquy.cli.command import Command, setting
-from soliloquy.cli.options import AS_JSON
-from soliloquy.cli.parameters import ADDRESS, DURATION
+from soliloquy.cli.options import ADDRESS, AS_JSON, DURATION
 from soliloquy.cli.processes import processes_of_up
 from soliloquy.cli.progress import duration
 from soliloquy.cli.scrape import Interval, Scrape, scrape

@@ -9,8 +9,7 @@ import uvloop
 
 from soliloquy.cli.command import Command, Group, setting
 from soliloquy.cli.kafka_options import REQUIRED_KAFKA
-from soliloquy.cli.options import AS_JSON
-from soliloquy.cli.parameters import whole
+from soliloquy.cli.options import AS_JSON, whole
 from soliloquy.cli.terminal import answer, echo
 from soliloquy.runtime.transports.kafka import KafkaSettings, layout
 from soliloquy.runtime.transports.kafka.layout import Change

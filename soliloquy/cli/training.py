@@ -20,9 +20,8 @@ from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.observing import METRICS, serving_metrics
 from soliloquy.cli.options import AS_JSON, COUNT, EXISTING_FILE, NEW_FOLDER, NEW_RESOLVED_FOLDER, QUIET, RESOLVED_FOLDER
 from soliloquy.cli.service_options import client_tls
-from soliloquy.cli.signals import end_when_asked
 from soliloquy.cli.tables import facts
-from soliloquy.cli.terminal import answer, echo, open_console
+from soliloquy.cli.terminal import answer, echo, end_when_asked, open_console
 from soliloquy.dataset.storage import Storage
 from soliloquy.runtime.model.settings_file import shipped_models
 from soliloquy.runtime.transports.kafka import KafkaSettings

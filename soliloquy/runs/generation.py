@@ -12,10 +12,9 @@ from soliloquy.dataset.frames import DamagedFrames
 from soliloquy.dataset.storage import Storage, StorageUnavailable
 from soliloquy.problems.sources import ProblemSource
 from soliloquy.recipes.prompts import own_texts
+from soliloquy.runs.backends import KafkaBackend, LocalBackend
 from soliloquy.runs.driver import Driver
 from soliloquy.runs.folder import RunFolder
-from soliloquy.runs.kafka_backend import KafkaBackend
-from soliloquy.runs.local_backend import LocalBackend
 from soliloquy.runs.plan import Plan
 from soliloquy.runs.progress import Show
 from soliloquy.runs.rehearsal import require_room

@@ -9,8 +9,7 @@ from soliloquy.cli.command import Command, setting
 from soliloquy.cli.evaluate.options import evaluating
 from soliloquy.cli.evaluate.output import Evaluated
 from soliloquy.cli.evaluate.settings import EvaluationSettings
-from soliloquy.cli.options import COUNT, EXISTING_FOLDER
-from soliloquy.cli.parameters import Choice
+from soliloquy.cli.options import COUNT, EXISTING_FOLDER, Choice
 from soliloquy.runtime.weights import is_encoder_decoder
 from soliloquy_papers.mathdial.evaluate import MODEL, NEXT_STEP, PROMPTED, RESPONDING
 

@@ -9,8 +9,7 @@ import click
 
 from soliloquy.cli.command import gathered, setting
 from soliloquy.cli.model_options import MODELS, RECORD
-from soliloquy.cli.options import IN_FLIGHT, SEED, WORKERS
-from soliloquy.cli.parameters import whole
+from soliloquy.cli.options import IN_FLIGHT, SEED, WORKERS, whole
 from soliloquy.cli.service_options import CLASSIFIERS, NOISE, PROMPTS, chosen_prompts
 from soliloquy.problems.commission_source import CommissionSource
 from soliloquy.problems.sources import problem_source

@@ -9,8 +9,7 @@ from click.core import ParameterSource
 
 from soliloquy.cli.attended import ASKED, AttendedModels
 from soliloquy.cli.command import gathered, setting
-from soliloquy.cli.options import IN_FLIGHT
-from soliloquy.cli.parameters import whole
+from soliloquy.cli.options import IN_FLIGHT, whole
 from soliloquy.problems.solving.independent_programs import PROGRAMS, Run, run_programs, value_of
 from soliloquy.runs.rehearsal import own_sandboxes
 from soliloquy.runtime.ask import Ask, Unusable

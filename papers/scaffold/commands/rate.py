@@ -11,8 +11,7 @@ import click
 
 from soliloquy.cli.attended import ASKED, AttendedModels
 from soliloquy.cli.command import Command, setting
-from soliloquy.cli.options import AS_JSON, ATTEMPTS, IN_FLIGHT, PROBLEM_FILE_OUT, SEED, writing_to
-from soliloquy.cli.parameters import whole
+from soliloquy.cli.options import AS_JSON, ATTEMPTS, IN_FLIGHT, PROBLEM_FILE_OUT, SEED, whole, writing_to
 from soliloquy.cli.terminal import echo
 from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.problems.sifting.problem_lines import problem_lines

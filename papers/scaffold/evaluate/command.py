@@ -9,8 +9,7 @@ from soliloquy.cli.command import Command, setting
 from soliloquy.cli.evaluate.options import evaluating
 from soliloquy.cli.evaluate.output import Evaluated
 from soliloquy.cli.evaluate.settings import EvaluationSettings
-from soliloquy.cli.options import ATTEMPTS, COUNT, EXISTING_FILE, MOST
-from soliloquy.cli.parameters import Choice, whole
+from soliloquy.cli.options import ATTEMPTS, COUNT, EXISTING_FILE, MOST, Choice, whole
 
 _TUTORS = ("planned", "plain")
 

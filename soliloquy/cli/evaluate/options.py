@@ -11,8 +11,7 @@ from soliloquy.cli.command import gathered, setting
 from soliloquy.cli.evaluate.output import Evaluated, deliver
 from soliloquy.cli.evaluate.settings import EvaluationSettings
 from soliloquy.cli.evaluate.tutor import TUTOR, Tutor
-from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, IN_FLIGHT, NEW_FOLDER, QUIET, SEED
-from soliloquy.cli.parameters import whole
+from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, IN_FLIGHT, NEW_FOLDER, QUIET, SEED, whole
 from soliloquy.cli.service_options import PROMPTS
 from soliloquy.runtime.files import refuse_foreign
 

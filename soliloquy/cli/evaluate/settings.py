@@ -14,7 +14,7 @@ from soliloquy.cli.attended import attended, run_counted
 from soliloquy.cli.command import setting
 from soliloquy.cli.evaluate.output import Evaluated, figures_table
 from soliloquy.cli.evaluate.tutor import Tutor
-from soliloquy.cli.parameters import Choice
+from soliloquy.cli.options import Choice
 from soliloquy.cli.service_options import chosen_prompts
 from soliloquy.dataset.reading import Dataset
 from soliloquy.problems.bank.bank import Bank, load_bank

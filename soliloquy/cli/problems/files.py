@@ -10,8 +10,7 @@ from typing import Any
 import click
 
 from soliloquy.cli.command import Command, setting
-from soliloquy.cli.options import ANY_PATH, AS_JSON, COUNT, NEW_FOLDER, PROBLEM_FILE_OUT, SEED, writing_to
-from soliloquy.cli.parameters import Choice, real
+from soliloquy.cli.options import ANY_PATH, AS_JSON, COUNT, NEW_FOLDER, PROBLEM_FILE_OUT, SEED, Choice, real, writing_to
 from soliloquy.cli.terminal import answer, echo
 from soliloquy.problems.bank.bank import FAMILIES, bank_names
 from soliloquy.problems.files.importing import NothingUsable, import_problems
