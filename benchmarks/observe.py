@@ -14,8 +14,8 @@ from benchmarks import counting, machine
 from benchmarks.command import AS_JSON, Tell, show, spread, status_line, table
 from benchmarks.figures import judged, merged, quantile
 from soliloquy.cli.command import Command
-from soliloquy.cli.kafka_options import KAFKA
-from soliloquy.cli.processes import CONSOLE_OF_UP, PORTS, SCALE, metrics_addresses, processes
+from soliloquy.cli.observe import CONSOLE_OF_UP, PORTS, SCALE, metrics_addresses, processes
+from soliloquy.cli.service_options import KAFKA
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.transports.kafka import KafkaSettings
 

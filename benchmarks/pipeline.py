@@ -19,7 +19,7 @@ from benchmarks.observed_run import ObservedRun, RunRequest
 from benchmarks.run_limit import UnknownCall, makespan
 from benchmarks.usage import COMMANDS, SANDBOXES, WORKERS
 from soliloquy.cli.command import Command
-from soliloquy.cli.kafka_options import KAFKA
+from soliloquy.cli.service_options import KAFKA
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.transports.kafka import KafkaSettings
 

@@ -14,7 +14,7 @@ from benchmarks.command import AS_JSON, Tell, rounds_option, show, spread, statu
 from benchmarks.figures import judged, merged
 from benchmarks.transports import Client, connected
 from soliloquy.cli.command import Command
-from soliloquy.cli.kafka_options import KAFKA
+from soliloquy.cli.service_options import KAFKA
 from soliloquy.runtime.transports.kafka import KafkaSettings
 
 BATCHES = 40

@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from soliloquy.cli.command import Command, setting
-from soliloquy.cli.kafka_options import KAFKA
 from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, PLACE, NewFile, writing_to
+from soliloquy.cli.service_options import KAFKA
 from soliloquy.cli.show import record_of
 from soliloquy.cli.tables import conversation_line, table
 from soliloquy.cli.terminal import answer, echo, json_line

@@ -10,7 +10,7 @@ import click
 from google.protobuf.text_format import MessageToString
 
 from soliloquy.cli.command import Group
-from soliloquy.cli.kafka_options import KAFKA
+from soliloquy.cli.service_options import KAFKA
 from soliloquy.cli.terminal import echo
 from soliloquy.runs.supervision import LOG
 from soliloquy.runtime import reading

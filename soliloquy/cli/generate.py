@@ -12,7 +12,6 @@ from typing import Any
 import click
 
 from soliloquy.cli.command import Command, gathered, setting
-from soliloquy.cli.kafka_options import KAFKA
 from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.model_options import MODELS, RECORD
 from soliloquy.cli.observing import METRICS, observing, serving_metrics
@@ -35,7 +34,7 @@ from soliloquy.cli.options import (
 from soliloquy.cli.progress import display
 from soliloquy.cli.run_file import RUN_FILE, is_given, kept_options
 from soliloquy.cli.runs_view import asked_again_in, most_asked_again, next_commands, summary, tell_pilot
-from soliloquy.cli.service_options import CLASSIFIERS, LATENCY, NOISE, PROMPTS, chosen_prompts
+from soliloquy.cli.service_options import CLASSIFIERS, KAFKA, LATENCY, NOISE, PROMPTS, chosen_prompts
 from soliloquy.cli.tables import facts
 from soliloquy.cli.terminal import echo, open_console
 from soliloquy.dataset.storage import Storage

@@ -90,6 +90,7 @@ _SECTIONS: Mapping[str, Sequence[str]] = {
 _MODULES = {
     **{"dlq": "dead_letters", "asyncapi": "topics", "up": "service"},
     **dict.fromkeys(("freeze", "train", "retrain"), "training"),
+    **dict.fromkeys(("size", "prompts"), "estimates"),
     **dict.fromkeys(("export", "import"), "exchange"),
     **dict.fromkeys(("verify", "report", "compare", "tail"), "datasets"),
 }

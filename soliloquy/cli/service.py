@@ -11,16 +11,17 @@ import click
 import uvloop
 
 from soliloquy.cli.command import Command, Group, option
-from soliloquy.cli.kafka_options import KAFKA, REQUIRED_KAFKA
 from soliloquy.cli.model_options import MODEL
+from soliloquy.cli.observe import CONSOLE, PORTS, SCALE, console_address, metrics_addresses, processes
 from soliloquy.cli.observing import observing
 from soliloquy.cli.options import ADDRESS, DURATION, IN_FLIGHT, free_address, whole, writing_to
-from soliloquy.cli.processes import CONSOLE, PORTS, SCALE, console_address, metrics_addresses, processes
 from soliloquy.cli.recipes import check_recipes
 from soliloquy.cli.service_options import (
     CLASSIFIERS,
     GATEWAY,
     GRACE,
+    KAFKA,
+    REQUIRED_KAFKA,
     SERVER_TLS,
     TLS_HELP,
     GatewayOptions,

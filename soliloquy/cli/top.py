@@ -15,8 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from soliloquy.cli.command import Command, setting
+from soliloquy.cli.observe import processes_of_up
 from soliloquy.cli.options import ADDRESS, AS_JSON, DURATION
-from soliloquy.cli.processes import processes_of_up
 from soliloquy.cli.progress import duration
 from soliloquy.cli.scrape import Interval, Scrape, scrape
 from soliloquy.cli.terminal import echo, open_console

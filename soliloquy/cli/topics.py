@@ -8,8 +8,8 @@ import click
 import uvloop
 
 from soliloquy.cli.command import Command, Group, setting
-from soliloquy.cli.kafka_options import REQUIRED_KAFKA
 from soliloquy.cli.options import AS_JSON, whole
+from soliloquy.cli.service_options import REQUIRED_KAFKA
 from soliloquy.cli.terminal import answer, echo
 from soliloquy.runtime.transports.kafka import KafkaSettings, layout
 from soliloquy.runtime.transports.kafka.layout import Change

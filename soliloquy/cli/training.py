@@ -14,12 +14,11 @@ from soliloquy.cli.adapters import CACHE, REGISTRY, SERVICE, reporting_file_erro
 from soliloquy.cli.command import Command, setting
 from soliloquy.cli.evaluate.settings import RECIPE, EvaluationSettings, RetrainingEvaluation, retraining_evaluation
 from soliloquy.cli.evaluate.tutor import Tutor, at_most
-from soliloquy.cli.kafka_options import KAFKA
 from soliloquy.cli.launching import LAUNCH, Launch, train_observed
 from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.observing import METRICS, serving_metrics
 from soliloquy.cli.options import AS_JSON, COUNT, EXISTING_FILE, NEW_FOLDER, NEW_RESOLVED_FOLDER, QUIET, RESOLVED_FOLDER
-from soliloquy.cli.service_options import client_tls
+from soliloquy.cli.service_options import KAFKA, client_tls
 from soliloquy.cli.tables import facts
 from soliloquy.cli.terminal import answer, echo, end_when_asked, open_console
 from soliloquy.dataset.storage import Storage

@@ -14,10 +14,10 @@ from soliloquy.problems.sources import ProblemSource
 from soliloquy.recipes.prompts import own_texts
 from soliloquy.runs.backends import KafkaBackend, LocalBackend
 from soliloquy.runs.driver import Driver
+from soliloquy.runs.dry_run import require_room
 from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.plan import Plan
 from soliloquy.runs.progress import Show
-from soliloquy.runs.rehearsal import require_room
 from soliloquy.runtime.driver import Quota, shortfall
 from soliloquy.runtime.failure import Failure, first_error
 from soliloquy.runtime.model.checking import require_endpoints

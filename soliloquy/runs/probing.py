@@ -14,9 +14,9 @@ from google.protobuf.message import Message as AnyMessage
 from soliloquy.problems.sources import ProblemSource
 from soliloquy.recipes.calls import calls_of
 from soliloquy.runs.assembly import conversation_handlers
+from soliloquy.runs.dry_run import own_sandboxes
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runs.plan import problems_of
-from soliloquy.runs.rehearsal import own_sandboxes
 from soliloquy.runtime.answers import Answer
 from soliloquy.runtime.events import ConversationEvent
 from soliloquy.runtime.failure import Failure

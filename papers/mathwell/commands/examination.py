@@ -11,7 +11,7 @@ from soliloquy.cli.attended import ASKED, AttendedModels
 from soliloquy.cli.command import gathered, setting
 from soliloquy.cli.options import IN_FLIGHT, whole
 from soliloquy.problems.solving.independent_programs import PROGRAMS, Run, run_programs, value_of
-from soliloquy.runs.rehearsal import own_sandboxes
+from soliloquy.runs.dry_run import own_sandboxes
 from soliloquy.runtime.ask import Ask, Unusable
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.seeds import digest

@@ -11,10 +11,10 @@ import pyarrow.compute as pc
 
 from soliloquy.cli.command import Command, setting
 from soliloquy.cli.generate import INCOMPLETE, exit_status
-from soliloquy.cli.kafka_options import KAFKA
 from soliloquy.cli.observing import observing
 from soliloquy.cli.options import AS_JSON, ATTEMPTS, COUNT, NEW_FILE, PROBLEM_FILE_OUT, QUIET, WAIT, whole, writing_to
 from soliloquy.cli.progress import display
+from soliloquy.cli.service_options import KAFKA
 from soliloquy.cli.terminal import echo
 from soliloquy.dataset.columns import value_counts
 from soliloquy.dataset.exports.exporting import export

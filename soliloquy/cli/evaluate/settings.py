@@ -22,8 +22,8 @@ from soliloquy.problems.bank.sampling import sample
 from soliloquy.problems.sources import ProblemSource, problem_source
 from soliloquy.recipes.packages import DEFAULT, known_recipes, part
 from soliloquy.recipes.recipe import find
+from soliloquy.runs.dry_run import own_sandboxes
 from soliloquy.runs.model import ModelSettings, scripted_model
-from soliloquy.runs.rehearsal import own_sandboxes
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import StreamingModel
 from soliloquy.runtime.model.opening import ModelByRole

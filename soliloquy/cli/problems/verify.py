@@ -14,7 +14,7 @@ from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.problems.files.problem_row import programs_row
 from soliloquy.problems.sifting.problem_lines import ProblemLine, problem_lines
 from soliloquy.problems.solving.independent_programs import PROGRAM, PROGRAMS, dispute, run_programs, weigh
-from soliloquy.runs.rehearsal import own_sandboxes
+from soliloquy.runs.dry_run import own_sandboxes
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.files import atomic_file
 from soliloquy.runtime.model import Model

@@ -10,11 +10,11 @@ import pytest
 import yaml
 
 from deploy.images import bake
-from soliloquy.cli.kafka_options import PASSWORD_FILE, VARIABLES
 from soliloquy.cli.main import commands
 from soliloquy.cli.model_options import MODEL
 from soliloquy.cli.observing import LOG_FORMAT, TRACE_SHARE
 from soliloquy.cli.service import _HANDLERS, KAFKA_WAIT
+from soliloquy.cli.service_options import PASSWORD_FILE, VARIABLES
 from soliloquy.runs.assembly import declared
 from soliloquy.runs.assignment import SERVICES
 from tests.chart.render import CHART, HELMS, Document, Values, load, rendered

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from soliloquy.cli.command import Command
-from soliloquy.cli.kafka_options import KAFKA, REQUIRED_KAFKA
+from soliloquy.cli.service_options import KAFKA, REQUIRED_KAFKA
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from tests.cases import each_case

@@ -3,8 +3,7 @@
 import json
 from pathlib import Path
 
-from soliloquy.cli.observe import configuration, shipped_rules
-from soliloquy.cli.processes import metrics_addresses, processes
+from soliloquy.cli.observe import configuration, metrics_addresses, processes, shipped_rules
 from soliloquy.runs.assignment import SERVICES
 from tests.e2e.runs import SOLILOQUY, said
 from tests.unit.rules.rulebook import FOLDER

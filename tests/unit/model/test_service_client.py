@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 import grpc
 import pytest
 
+from soliloquy.runs.dry_run import require_room
 from soliloquy.runs.plan import problems_of
-from soliloquy.runs.rehearsal import require_room
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import ModelRefused, faults
 from soliloquy.runtime.model.checking import require_endpoints

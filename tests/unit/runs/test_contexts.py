@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from soliloquy.runs.dry_run import require_room
 from soliloquy.runs.plan import problems_of
-from soliloquy.runs.rehearsal import require_room
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model.checking import require_endpoints
 from soliloquy.runtime.model.settings import Endpoint, Models
