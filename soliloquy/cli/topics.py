@@ -7,7 +7,7 @@ from typing import Any
 import click
 import uvloop
 
-from soliloquy.cli.command import Command, Group, setting
+from soliloquy.cli.command import Command, Group, gathered, setting
 from soliloquy.cli.options import AS_JSON, whole
 from soliloquy.cli.service_options import REQUIRED_KAFKA
 from soliloquy.cli.terminal import answer, echo
@@ -23,42 +23,39 @@ def topics() -> None:
     """
 
 
-_REPLICATION = setting(
-    "Copies of each event, for clusters with fewer brokers than topics.toml assumes.", type=whole(1, 100)
-)
-_GROW = setting("Allow more partitions; no run may be under way.")
+_COPIES = "Copies of each event, for clusters with fewer brokers than topics.toml assumes."
+
+
+def _allowed(
+    replication: int | None = setting(_COPIES, type=whole(1, 100)),
+    grow: bool = setting("Allow more partitions; no run may be under way."),
+) -> dict[str, Any]:
+    return {"replication": replication, "grow": grow}
+
+
+_ALLOWED = gathered(_allowed)
 
 
 @topics.command()
-def plan(
-    *,
-    kafka: KafkaSettings = REQUIRED_KAFKA,
-    replication: int | None = _REPLICATION,
-    grow: bool = _GROW,
-    as_json: bool = AS_JSON,
-) -> int:
+def plan(*, kafka: KafkaSettings = REQUIRED_KAFKA, allowed: dict[str, Any] = _ALLOWED, as_json: bool = AS_JSON) -> int:
     """Show what apply would change.
 
     The exit status is 0 if there is nothing to do, 1 if there are changes, and 2 if they cannot be made.
     """
-    changes = uvloop.run(layout.plan(kafka, replication=replication, grow=grow))
+    changes = uvloop.run(layout.plan(kafka, **allowed))
     _tell(changes, f"{_counted(changes)} to make: soliloquy topics apply does it", as_json=as_json)
     return 1 if changes else 0
 
 
 @topics.command()
 def apply(
-    *,
-    kafka: KafkaSettings = REQUIRED_KAFKA,
-    replication: int | None = _REPLICATION,
-    grow: bool = _GROW,
-    as_json: bool = AS_JSON,
+    *, kafka: KafkaSettings = REQUIRED_KAFKA, allowed: dict[str, Any] = _ALLOWED, as_json: bool = AS_JSON
 ) -> None:
     """Change the topics to match topics.toml.
 
     Partitions are never removed. The exit status is 0 if all topics match, and 2 if they cannot.
     """
-    changes = uvloop.run(layout.apply(kafka, replication=replication, grow=grow))
+    changes = uvloop.run(layout.apply(kafka, **allowed))
     _tell(changes, f"{_counted(changes)} made", as_json=as_json)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.recipe import load_judges
 from soliloquy.runs.assignment import LOOP, SERVICES, Assignment
 from soliloquy.runs.model import ModelSettings, scripted_model
+from soliloquy.runtime.events import ConversationEvent
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.handling import MODEL_BOUND, Handler, Service
 from soliloquy.runtime.model import Model, ReserveOf, no_reserve
@@ -153,6 +155,13 @@ def conversation_handlers(model: Model, sandbox: "JobExecutor") -> Mapping[type[
     builders = _builders(model, no_reserve, Judges(), sandbox)
     made = [builders[name]() for name in ("planner", *LOOP)]
     return {message: handler for service in made for message, handler in service.handlers.items()}
+
+
+async def next_event(event: ConversationEvent, handlers: Mapping[type[Message], Handler]) -> ConversationEvent:
+    """Returns the event that follows in the conversation, and leaves this one as it is."""
+    [following] = await handlers[type(event)](deepcopy(event))
+    assert isinstance(following, ConversationEvent)
+    return following
 
 
 async def _open(datasets: "LiveDatasets", data: Path, stack: AsyncExitStack) -> None:

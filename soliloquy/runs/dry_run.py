@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ from soliloquy.dataset.prompt_reuse import text_of, tokens_in
 from soliloquy.problems.sources import ProblemSource
 from soliloquy.recipes.calls import calls_of
 from soliloquy.recipes.recipe import find
-from soliloquy.runs.assembly import conversation_handlers
+from soliloquy.runs.assembly import conversation_handlers, next_event
 from soliloquy.runs.forecast import CALLS, Taken, foretold, measured, played, summarised
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runs.plan import Plan
@@ -70,12 +69,9 @@ async def rehearsed(
     handlers = conversation_handlers(_Overheard(model=model, hear=hear), sandbox)
     places = asyncio.Semaphore(_AT_ONCE)
 
-    async def played(first: ConversationEvent) -> Conversation:
-        event = first
+    async def finished(event: ConversationEvent) -> Conversation:
         while not isinstance(event, ConversationFinished):
-            [following] = await handlers[type(event)](deepcopy(event))
-            assert isinstance(following, ConversationEvent)
-            event = following
+            event = await next_event(event, handlers)
         return event.conversation
 
     async def settled(ordinal: int) -> Judged:
@@ -86,7 +82,7 @@ async def rehearsed(
             first = attempt_at(problem, run=run, ordinal=ordinal, attempt=attempt)
             begins = EnrichmentNeeded if run.enrich and not attempt else ConversationStarted
             async with places:
-                conversation = await played(begins(conversation=first))
+                conversation = await finished(begins(conversation=first))
             is_accepted = not find(run.recipe).judge(conversation).faults
             found.append((conversation, is_accepted))
             if is_accepted or conversation.ending == Ending.ENDING_UNFIT:

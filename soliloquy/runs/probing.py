@@ -13,7 +13,7 @@ from google.protobuf.message import Message as AnyMessage
 
 from soliloquy.problems.sources import ProblemSource
 from soliloquy.recipes.calls import calls_of
-from soliloquy.runs.assembly import conversation_handlers
+from soliloquy.runs.assembly import conversation_handlers, next_event
 from soliloquy.runs.dry_run import own_sandboxes
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runs.plan import problems_of
@@ -247,7 +247,7 @@ async def prompt_trials(
         event: ConversationEvent = EnrichmentNeeded(conversation=_conversation(recipe, source, ordinal))
         while open_prompts and not isinstance(event, ConversationFinished):
             router = _PromptRouter(scripted=scripted)
-            following = await _next(event, handlers(router))
+            following = await next_event(event, handlers(router))
             for prompt in dict.fromkeys(
                 request.prompt for request in router.requests if request.prompt in open_prompts
             ):
@@ -262,17 +262,11 @@ async def _trial(
     router = _PromptRouter(scripted=scripted, on_trial=on_trial, prompt=prompt)
     try:
         async with asyncio.timeout(_TRIAL_SECONDS):
-            following = await _next(event, handlers(router))
+            following = await next_event(event, handlers(router))
     except TimeoutError:
         raise Failure(f"{prompt} was not answered within {_TRIAL_SECONDS:g} s") from None
     call, *_ = (call for call in calls_of(following.conversation) if call.prompt == prompt)
     return PromptTrial(requests=router.requests, call=call)
-
-
-async def _next(event: ConversationEvent, handlers: Mapping[type[AnyMessage], Handler]) -> ConversationEvent:
-    [following] = await handlers[type(event)](deepcopy(event))
-    assert isinstance(following, ConversationEvent)
-    return following
 
 
 def _conversation(recipe: str, source: ProblemSource, ordinal: int) -> Conversation:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from soliloquy.client import Job, Sandbox
-from tests.e2e.runs import SOLILOQUY, said, start
+from tests.e2e.runs import SOLILOQUY, one_line, said, start
 
 SHOT = """import math
 reach = 12.5**2 * math.sin(math.radians(60)) / 9.8
@@ -31,11 +31,7 @@ def sandbox(*arguments: str | Path) -> list[str]:
 
 
 def refused(arguments: list[str], environment: dict[str, str] | None = None) -> str:
-    result = said(arguments, environment=environment)
-    assert (result.returncode, result.stdout) == (2, ""), result.stdout + result.stderr
-    [line] = result.stderr.strip().splitlines()
-    assert line.startswith("soliloquy: ")
-    return line
+    return one_line(said(arguments, environment=environment))
 
 
 @contextmanager

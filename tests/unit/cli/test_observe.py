@@ -5,15 +5,13 @@ from pathlib import Path
 
 from soliloquy.cli.observe import configuration, metrics_addresses, processes, shipped_rules
 from soliloquy.runs.assignment import SERVICES
-from tests.e2e.runs import SOLILOQUY, said
+from tests.e2e.runs import SOLILOQUY, one_line, said
 from tests.unit.rules.rulebook import FOLDER
 
 
 def test_where_there_is_no_prometheus_it_says_what_to_install() -> None:
     result = said([SOLILOQUY, "observe"], environment={"PATH": ""})
-    assert (result.returncode, result.stdout) == (2, "")
-    [line] = result.stderr.splitlines()
-    assert line.startswith("soliloquy: Prometheus is not installed: ")
+    assert one_line(result).startswith("soliloquy: Prometheus is not installed: ")
 
 
 def test_a_scale_that_up_would_not_take_is_refused() -> None:
