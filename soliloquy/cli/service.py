@@ -165,7 +165,8 @@ def up(
     divided = processes(scales, on_kafka=kafka is not None, console=console)
     console = console_address(console, on_kafka=kafka is not None)
     if console is None and (given := [name for name, value in asdict(gateway).items() if value]):
-        raise click.UsageError(f"--{given[0].replace('_', '-')} requires --console")
+        flag = "tls-cert" if given[0] == "tls" else given[0].replace("_", "-")
+        raise click.UsageError(f"--{flag} requires --console")
     for fault in uvloop.run(check_endpoints(model.models)):
         echo(f"soliloquy: {fault}; runs wait until it answers", err=True)
     served = None

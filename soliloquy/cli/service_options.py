@@ -130,13 +130,11 @@ def sandbox_options() -> Any:
 # For the options that name a server.
 TLS_HELP = "docs/operating.md names the variables for TLS."
 
-TLS_CERT = option("PEM: the server's certificate; requires --tls-key.", type=EXISTING_FILE)
-TLS_KEY = option("PEM: the key of --tls-cert.", type=EXISTING_FILE)
-CLIENT_CA = option("PEM: the authority that signs the certificates of callers.", type=EXISTING_FILE)
 
-
-def server_tls(
-    tls_cert: Path | None = TLS_CERT, tls_key: Path | None = TLS_KEY, client_ca: Path | None = CLIENT_CA
+def _server_tls(
+    tls_cert: Path | None = option("PEM: the server's certificate; requires --tls-key.", type=EXISTING_FILE),
+    tls_key: Path | None = option("PEM: the key of --tls-cert.", type=EXISTING_FILE),
+    client_ca: Path | None = option("PEM: the authority that signs the certificates of callers.", type=EXISTING_FILE),
 ) -> ServerTls | None:
     """Raises UsageError for options that contradict each other, and Failure for files that cannot be used."""
     if (tls_cert is None) != (tls_key is None):
@@ -151,7 +149,7 @@ def server_tls(
     return tls
 
 
-SERVER_TLS = gathered(server_tls)
+SERVER_TLS = gathered(_server_tls)
 
 
 def client_tls() -> Tls | None:
@@ -182,9 +180,7 @@ class GatewayOptions:
     )
     adapters: str | None = option("The registry of adapters to show.", metavar="DIR|URL")
     evaluations: Path | None = option("The folder of evaluations to show.", type=EXISTING_FOLDER)
-    tls_cert: Path | None = TLS_CERT
-    tls_key: Path | None = TLS_KEY
-    client_ca: Path | None = CLIENT_CA
+    tls: ServerTls | None = SERVER_TLS
 
     def assignment(self, *, listen: str, datasets: str | None, models: Models, sandbox: str) -> GatewayAssignment:
         from soliloquy_services.gateway.access.tokens import read_tokens
@@ -199,7 +195,7 @@ class GatewayOptions:
             listen=listen,
             grpc=self.grpc or _next_port(listen),
             tokens=self.tokens,
-            tls=server_tls(self.tls_cert, self.tls_key, self.client_ca),
+            tls=self.tls,
             models=models,
             datasets=datasets,
             adapters=self.adapters,

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -98,25 +98,25 @@ class ChatTutors:
         self._models = models
         self._sandbox = sandbox
         self._settings = settings
-        self._connected: set[ConnectedModel] = set()
+        self._connected: set[RemoteModel] = set()
 
     async def open(self, chosen: "ChosenModel", *, listed: bool) -> "ChatTutor":
         """Connects a tutor with the model once that has answered; raises a Refusal if it does not."""
         from soliloquy_services.gateway.chat.tutor import TutorModel
 
-        connected = await connect(chosen, self._models, keyed=listed, seconds=self._settings.answer_seconds)
-        self._connected.add(connected)
+        model, remote = await connect(chosen, self._models, keyed=listed, seconds=self._settings.answer_seconds)
+        self._connected.add(remote)
         by = TutorModel(name=chosen.name, scripted=False)
-        return tutor(connected.model, self._sandbox, self._settings, by=by, close=partial(self._close, connected))
+        return tutor(model, self._sandbox, self._settings, by=by, close=partial(self._close, remote))
 
     async def close(self) -> None:
         """Closes the connections of chats that nobody has finished."""
         while self._connected:
             await self._connected.pop().close()
 
-    async def _close(self, connected: "ConnectedModel") -> None:
-        self._connected.discard(connected)
-        await connected.close()
+    async def _close(self, remote: RemoteModel) -> None:
+        self._connected.discard(remote)
+        await remote.close()
 
 
 def tutoring_model(models: Models) -> "TutorModel":
@@ -170,15 +170,10 @@ _GREETING = GenerateRequest(
 )
 
 
-# Each connection is itself, whatever model it asks.
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class ConnectedModel:
-    model: ModelByRole
-    close: Callable[[], Awaitable[None]]
-
-
-async def connect(chosen: "ChosenModel", models: Models, *, keyed: bool, seconds: float) -> ConnectedModel:
-    """Raises a Refusal if the model does not answer.
+async def connect(
+    chosen: "ChosenModel", models: Models, *, keyed: bool, seconds: float
+) -> tuple[ModelByRole, RemoteModel]:
+    """Returns the model for all roles, and its connection; raises a Refusal if it does not answer.
 
     `models` has the sampling of each role. Only a `keyed` endpoint may be sent the gateway's own key.
     """
@@ -198,7 +193,7 @@ async def connect(chosen: "ChosenModel", models: Models, *, keyed: bool, seconds
         raise
     remote = RemoteModel(_NAME, endpoint, client)
     answering: dict[str, StreamingModel] = {endpoint.engine: CountedModel(remote, _NAME, endpoint)}
-    return ConnectedModel(model=ModelByRole(models.only_at(endpoint), answering, [remote]), close=remote.close)
+    return ModelByRole(models.only_at(endpoint), answering, [remote]), remote
 
 
 async def _greet(client: OpenAIClient, chosen: "ChosenModel", key: Key) -> None:
