@@ -83,28 +83,17 @@ def _options_of(function: Callable[..., Any]) -> Iterator[click.Option]:
             yield from _options_of(parameter.default.build)
 
 
-class _Values:
-    """The values of the options that a command was given, handed to the parameters that take them."""
-
-    def __init__(self, given: Mapping[str, Any]) -> None:
-        self._given = given
-        self._made: dict[Gathered, Any] = {}
-        self._taken: set[str] = set()
-
-    def of(self, function: Callable[..., Any]) -> dict[str, Any]:
-        """Returns the values of a function's parameters; `**options` takes what no other does."""
-        values = {}
-        for name, parameter in _parameters(function).items():
-            if isinstance(group := parameter.default, Gathered):
-                if group not in self._made:
-                    self._made[group] = group.build(**self.of(group.build))
-                values[name] = self._made[group]
-            elif name in self._given:
-                self._taken.add(name)
-                values[name] = self._given[name]
-            elif parameter.kind is parameter.VAR_KEYWORD:
-                values |= {other: value for other, value in self._given.items() if other not in self._taken}
-        return values
+def _values(function: Callable[..., Any], given: Mapping[str, Any], made: dict[Gathered, Any]) -> dict[str, Any]:
+    """Returns the values of a function's parameters, as far as they are options; each group is made once."""
+    values = {}
+    for name, parameter in _parameters(function).items():
+        if isinstance(group := parameter.default, Gathered):
+            if group not in made:
+                made[group] = group.build(**_values(group.build, given, made))
+            values[name] = made[group]
+        elif name in given:
+            values[name] = given[name]
+    return values
 
 
 class Command(click.Command):
@@ -129,7 +118,7 @@ class Command(click.Command):
         """Ends with the exit status that the command returns, if it returns one."""
         callback = self.callback
         assert callback
-        status = ctx.invoke(lambda: callback(**_Values(ctx.params).of(callback)))
+        status = ctx.invoke(lambda: callback(**_values(callback, ctx.params, {})))
         if status is not None:
             ctx.exit(status)
 

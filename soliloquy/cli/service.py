@@ -79,6 +79,7 @@ def _handler(name: str, purpose: str, own: Mapping[str, Any]) -> click.Command:
         _run(services=[name], **options)
 
     declared = {"kafka": REQUIRED_KAFKA, **own, **shared}
+    # The command reads its options from there.
     vars(run)["__signature__"] = Signature(
         [
             Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=None)
