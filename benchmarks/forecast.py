@@ -48,7 +48,7 @@ def forecast(*, recipes: Sequence[str], conversations: int, latency: str, seed: 
                 command = ["--recipe", recipe, "--problems", _BANKS[recipe], "--conversations", str(conversations)]
                 command += ["--seed", str(seed), "--model-settings", str(models), "--json"]
                 tell(f"{recipe}: ten conversations")
-                told = json.loads(generated([*command, "--out", f"{folder}/{recipe}-pilot", "--dry-run"]))["forecast"]
+                told = json.loads(generated([*command, "--out", f"{folder}/{recipe}-pilot", "--dry-run"]))
                 tell(f"{recipe}: {conversations} conversations")
                 run = json.loads(generated([*command, "--out", f"{folder}/{recipe}"]))
                 figures[recipe] = _compared(told, run)
@@ -80,9 +80,9 @@ def _endpoint(latency: str) -> Iterator[str]:
 def _compared(told: Any, run: Any) -> dict[str, dict[str, float]]:
     tokens = run["tokens"]
     was = {
-        "read": tokens["prompt"],
-        "cached": tokens["cached"],
-        "written": tokens["completion"],
+        "prompt_tokens": tokens["prompt"],
+        "cached_tokens": tokens["cached"],
+        "completion_tokens": tokens["completion"],
         "dollars": run["cost"],
         "seconds": run["seconds"],
     }

@@ -19,7 +19,7 @@ from rich.console import RenderableType
 from benchmarks import machine, processes
 from benchmarks.command import AS_JSON, Tell, rounds_option, show, spread, status_line, table
 from benchmarks.figures import judged, merged, quantile
-from soliloquy.cli.parameters import free_address
+from soliloquy.cli.options import free_address
 from soliloquy.runs.assignment import Assignment, GatewayAssignment
 from soliloquy.runs.supervision import Supervisor, worker_spec
 from soliloquy.runtime.events import Event, first_event

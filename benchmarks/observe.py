@@ -13,9 +13,9 @@ from rich.console import RenderableType
 from benchmarks import counting, machine
 from benchmarks.command import AS_JSON, Tell, show, spread, status_line, table
 from benchmarks.figures import judged, merged, quantile
-from soliloquy.cli.kafka_options import kafka_options
-from soliloquy.cli.processes import CONSOLE_OF_UP, PORTS, SCALE, metrics_addresses, process_names
-from soliloquy.cli.service_options import with_options
+from soliloquy.cli.command import Command
+from soliloquy.cli.observe import CONSOLE_OF_UP, PORTS, SCALE, metrics_addresses, processes
+from soliloquy.cli.service_options import KAFKA
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.transports.kafka import KafkaSettings
 
@@ -23,8 +23,7 @@ SCRAPES = 30
 _TARGETS = Path(__file__).with_suffix(".toml")
 
 
-@click.command()
-@kafka_options()
+@click.command(cls=Command)
 @click.option(
     "--pairs",
     default=9,
@@ -33,15 +32,14 @@ _TARGETS = Path(__file__).with_suffix(".toml")
     help="Measure with and without instruments this often and report the median.",
 )
 @click.option("--http-from", type=PORTS, metavar="PORT", help="Also scrape the services that `up` runs there.")
-@with_options((SCALE, CONSOLE_OF_UP))
 @AS_JSON
 def observe(
     *,
-    kafka: KafkaSettings | None,
+    kafka: KafkaSettings | None = KAFKA,
     pairs: int,
     http_from: int | None,
-    scales: Mapping[str, int],
-    console: str | None,
+    scales: Mapping[str, int] = SCALE,
+    console: str | None = CONSOLE_OF_UP,
     as_json: bool,
 ) -> None:
     """Measure what metrics and scrapes cost.
@@ -53,7 +51,7 @@ def observe(
     with status_line() as tell:
         figures: dict[str, Any] = {"machine": machine.facts(), "rounds": pairs}
         if http_from:
-            names = process_names(scales, on_kafka=kafka is not None, console=console)
+            names = processes(scales, on_kafka=kafka is not None, console=console)
             figures["scrapes"] = _scrapes(metrics_addresses(names, http_from), tell)
         costs = uvloop.run(counting.measure(kafka, pairs=pairs, tell=tell))
         figures["kafka" if kafka else "embedded"] = costs

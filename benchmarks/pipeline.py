@@ -18,7 +18,8 @@ from benchmarks.figures import figure, judged, merged
 from benchmarks.observed_run import ObservedRun, RunRequest
 from benchmarks.run_limit import UnknownCall, makespan
 from benchmarks.usage import COMMANDS, SANDBOXES, WORKERS
-from soliloquy.cli.kafka_options import kafka_options
+from soliloquy.cli.command import Command
+from soliloquy.cli.service_options import KAFKA
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.transports.kafka import KafkaSettings
 
@@ -39,8 +40,7 @@ _ROWS = {
 }
 
 
-@click.command()
-@kafka_options()
+@click.command(cls=Command)
 @click.option(
     "--conversations", default=1024, show_default=True, type=click.IntRange(min=1), help="Conversations of each run."
 )
@@ -53,7 +53,7 @@ _ROWS = {
 @AS_JSON
 def pipeline(
     *,
-    kafka: KafkaSettings | None,
+    kafka: KafkaSettings | None = KAFKA,
     conversations: int,
     in_flight: int,
     workers: int,

@@ -13,7 +13,8 @@ from benchmarks import machine, stage_load
 from benchmarks.command import AS_JSON, Tell, rounds_option, show, spread, status_line, table
 from benchmarks.figures import judged, merged
 from benchmarks.transports import Client, connected
-from soliloquy.cli.kafka_options import kafka_options
+from soliloquy.cli.command import Command
+from soliloquy.cli.service_options import KAFKA
 from soliloquy.runtime.transports.kafka import KafkaSettings
 
 BATCHES = 40
@@ -23,11 +24,10 @@ PACED_SECONDS = 10.0
 _TARGETS = Path(__file__).with_suffix(".toml")
 
 
-@click.command()
-@kafka_options()
+@click.command(cls=Command)
 @rounds_option(3)
 @AS_JSON
-def transport(*, kafka: KafkaSettings | None, rounds: int, as_json: bool) -> None:
+def transport(*, kafka: KafkaSettings | None = KAFKA, rounds: int, as_json: bool) -> None:
     """Measure events through stages that do nothing.
 
     Without --kafka the embedded log is measured. On Kafka a bare aiokafka client does the same work for comparison.

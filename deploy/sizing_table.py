@@ -6,7 +6,7 @@ Run `python -m deploy.sizing_table`.
 from collections.abc import Iterator
 from pathlib import Path
 
-from soliloquy.runs.dry_run import CONVERSATION, GPUS, PARTS, OnGpu
+from soliloquy.runs.sizing import CONVERSATION, GPUS, PARTS, Card
 
 PAGE = Path(__file__).with_name("README.md")
 _BEGIN, _END = "<!-- sizing -->", "<!-- /sizing -->"
@@ -24,7 +24,7 @@ def _rows() -> Iterator[str]:
     for part in PARTS:
         yield f"| {part.name} | {part.measured} | {part.an_hour:,} per {part.unit} |"
     for card, figures in GPUS.items():
-        one = OnGpu(card=card, parameters=figures["parameters"])
+        one = Card.of(card, figures["parameters"])
         yield (
             f"| {figures['name']}, a model of {figures['parameters']:.0f} thousand million parameters "
             f"| {CONVERSATION['output_tokens']:,} tokens written at {one.output_rate:,.0f} per second; "

@@ -10,7 +10,7 @@ from benchmarks.endpoint.batches import BATCH_FAULTS, BatchFaults
 from benchmarks.endpoint.server import FakeEndpoint
 from benchmarks.endpoint.settings import EndpointSettings
 from soliloquy.cli.model_fake import FAULTS, shares, until_stopped
-from soliloquy.cli.parameters import DURATION
+from soliloquy.cli.options import DURATION
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.model.dialects import dialects
 

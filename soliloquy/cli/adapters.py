@@ -1,7 +1,6 @@
 """`soliloquy adapters`: keeps trained adapters, and puts one into service."""
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -12,11 +11,10 @@ import click
 from rich.table import Column, Table
 
 from soliloquy.cli.command import Group, option, setting
-from soliloquy.cli.evaluate.retraining import RECIPE, retraining_evaluation
-from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, NEW_FOLDER
-from soliloquy.cli.parameters import ADDRESS, real
-from soliloquy.cli.terminal import echo, open_console
-from soliloquy.cli.tls_options import TLS_HELP, client_tls
+from soliloquy.cli.evaluate.settings import RECIPE, retraining_evaluation
+from soliloquy.cli.options import ADDRESS, AS_JSON, EXISTING_FOLDER, NEW_FOLDER, real
+from soliloquy.cli.service_options import TLS_HELP, client_tls
+from soliloquy.cli.terminal import answer, echo
 from soliloquy.runtime.failure import Failure
 
 if TYPE_CHECKING:
@@ -57,11 +55,8 @@ def list_(*, registry: str = REGISTRY, as_json: bool = AS_JSON) -> None:
         versions, active = kept.versions(), kept.active()
     except OSError as error:
         raise Failure(f"{registry} is not a readable registry ({error})") from error
-    if as_json:
-        listed = [{"id": version.id, **asdict(version)} for version in versions]
-        in_service = {name: {"version": entry.version, "since": entry.since} for name, entry in active.items()}
-        echo(json.dumps({"versions": listed, "active": in_service}))
-        return
+    listed = [{"id": version.id, **asdict(version)} for version in versions]
+    in_service = {name: {"version": entry.version, "since": entry.since} for name, entry in active.items()}
     table = Table(Column("adapter", no_wrap=True), "active", "base", "trained on", "held-out loss", "note")
     for version in versions:
         entry = active.get(version.name)
@@ -69,7 +64,7 @@ def list_(*, registry: str = REGISTRY, as_json: bool = AS_JSON) -> None:
         validation = version.metrics.get("validation") or {}
         loss = f"{validation['loss']:.4f}" if "loss" in validation else ""
         table.add_row(version.id, since, version.base_digest[:12], version.data_digest[:12], loss, version.note)
-    open_console().print(table)
+    answer({"versions": listed, "active": in_service}, [table], as_json=as_json)
 
 
 @adapters.command()

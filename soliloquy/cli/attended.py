@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from soliloquy.cli.model_options import model_options
+from soliloquy.cli.command import gathered
+from soliloquy.cli.model_options import MODELS, RECORD
 from soliloquy.cli.options import WAIT
 from soliloquy.cli.progress import calls_line, count
-from soliloquy.cli.service_options import Command, gathered
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runs.progress import WaitingCalls, hopeless
 from soliloquy.runtime.failure import Broken, first_error
@@ -46,6 +46,34 @@ async def attended(
         raise first_error(errors) from errors
 
 
+async def run_counted(
+    model: ModelByRole,
+    cases: Sequence[C],
+    run: Callable[[C], Awaitable[R]],
+    unit: str,
+    *,
+    in_flight: int,
+    wait: bool,
+    quiet: bool,
+    figures: Callable[[Sequence[R]], Sequence[str]] = lambda _: (),
+) -> list[R]:
+    """Returns the results in order, while a bar counts them and says why calls of the model wait."""
+    from soliloquy_training.evaluation.cases import run_bounded
+
+    results = list[R]()
+    with count(unit, len(cases), quiet=quiet) as show:
+
+        def tell(fault: str) -> None:
+            show(len(results), figures(results), fault)
+
+        def advance(result: R) -> None:
+            results.append(result)
+            tell("")
+
+        async with attended(model, wait=wait, show=tell):
+            return await run_bounded(cases, run, at_once=in_flight, on_result=advance)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AttendedModels:
     """The models of a command that asks them about one case after the other."""
@@ -70,26 +98,14 @@ class AttendedModels:
         """
         await require_endpoints(self.models, self.record)
         scripted = ModelSettings(problems=problems)
-        room, results = asyncio.Semaphore(in_flight), dict[int, R]()
         async with open_models(self.models, lambda: scripted_model(scripted), self.record) as model:
-
-            async def asked(place: int, case: C) -> tuple[int, R]:
-                async with room:
-                    return place, await ask(case, model)
-
-            with count(unit, len(cases), quiet=quiet) as show:
-                async with attended(model, wait=self.wait, show=lambda fault: show(len(results), "", fault)):
-                    for each in asyncio.as_completed([asked(*case) for case in enumerate(cases)]):
-                        place, result = await each
-                        results[place] = result
-                        show(len(results), "", "")
-        return [results[place] for place in range(len(cases))]
+            return await run_counted(
+                model, cases, lambda case: ask(case, model), unit, in_flight=in_flight, wait=self.wait, quiet=quiet
+            )
 
 
-def _attended_models(models: Models, record: Path | None, wait: bool = WAIT) -> AttendedModels:
+def _attended_models(models: Models = MODELS, record: Path | None = RECORD, wait: bool = WAIT) -> AttendedModels:
     return AttendedModels(models=models, record=record, wait=wait)
 
 
-def attended_models(command: Command) -> Callable[..., Any]:
-    """Hands the command `asked`."""
-    return model_options(gathered("asked", _attended_models)(command))
+ASKED = gathered(_attended_models)

@@ -1,8 +1,7 @@
 import asyncio
 import functools
-import json
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +9,11 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from soliloquy.cli.attended import AttendedModels, attended_models
+from soliloquy.cli.attended import ASKED, AttendedModels
 from soliloquy.cli.command import Command, setting
 from soliloquy.cli.options import ANY_PATH, AS_JSON
 from soliloquy.cli.tables import facts
-from soliloquy.cli.terminal import echo, open_console
+from soliloquy.cli.terminal import answer
 from soliloquy.dataset.reading import Dataset
 from soliloquy.recipes.check_report import CheckedConversation, TruthReport
 from soliloquy.recipes.labels import columns_of
@@ -26,21 +25,19 @@ from soliloquy.runtime.files import read_regular_text
 from soliloquy.runtime.model import Model
 from soliloquy.v1.conversation_pb2 import Conversation
 
-FAULTY = 1
 # Conversations whose messages are read at once.
 _IN_FLIGHT = 32
 
 
 @click.command(cls=Command)
 @click.argument("folder", metavar="DIR|URL")
-@attended_models
 def check(
     folder: str,
     *,
     rejected: bool = setting("Check the rejected conversations instead."),
     as_if: Path | None = setting("Check by the [rules] of this file.", metavar="FILE", type=ANY_PATH),
     as_json: bool = AS_JSON,
-    asked: AttendedModels,
+    asked: AttendedModels = ASKED,
 ) -> int:
     """Check what is claimed, computed and said in every turn of a dataset.
 
@@ -70,11 +67,8 @@ def check(
             f"none of {report.unchecked:,} conversations in {folder} can be checked: they name no recipe, whose rules "
             "they would be held to; check what was generated, or imported in a recipe's format such as soliloquies"
         )
-    if as_json:
-        echo(json.dumps(report.as_json()))
-    else:
-        _print(report, dataset.recipe)
-    return FAULTY if report.faults else 0
+    answer(report.as_json() if as_json else None, _shown(report, dataset.recipe), as_json=as_json)
+    return 1 if report.faults else 0
 
 
 async def _read(conversation: Conversation, model: Model) -> Conversation:
@@ -105,14 +99,12 @@ def _rules_of(file: Path) -> Mapping[str, Any]:
     return rules
 
 
-def _print(report: TruthReport, recipe: str) -> None:
-    for conversation, fault in report.faults:
-        echo(f"{conversation}  {fault}")
+def _shown(report: TruthReport, recipe: str) -> Iterator[object]:
+    yield from (f"{conversation}  {fault}" for conversation, fault in report.faults)
     for pair in report.likeness.alike:
-        echo(f"{pair.one}  similar wording: {pair.likeness:.0%} of it is also in {pair.other}")
-    console = open_console()
-    console.print(_labels(report, recipe))
-    console.print(facts(_figures(report)))
+        yield f"{pair.one}  similar wording: {pair.likeness:.0%} of it is also in {pair.other}"
+    yield _labels(report, recipe)
+    yield facts(_figures(report))
 
 
 def _labels(report: TruthReport, recipe: str) -> Table:

@@ -17,9 +17,9 @@ _FIRST = "Options"
 
 
 class Setting:
-    """An option, as the default of a parameter or as a decorator.
+    """An option, as the default of a parameter.
 
-    As a default it takes its flag from the parameter's name. It is a flag for bool, repeatable for a tuple, and
+    It takes its flag from the parameter's name unless it is given. It is a flag for bool, repeatable for a tuple, and
     required unless the parameter can be None or the option has a default, which the help then shows.
     """
 
@@ -27,9 +27,6 @@ class Setting:
         self._flags = flags
         self._environment = environment
         self._how = {"help": help, "show_default": how.get("default", "") != "", **how}
-
-    def __call__(self, command: Callable[..., Any]) -> Callable[..., Any]:
-        return click.option(*self._flags, **self._variable(self._flags[0]), **self._how)(command)
 
     def option(self, parameter: str, kind: object) -> click.Option:
         flags = [flag for flag in self._flags if flag.startswith("-")] or [f"--{parameter.replace('_', '-')}"]
@@ -55,19 +52,55 @@ def option(help: str, *flags: str, **how: Any) -> Any:
     return Setting(help, *flags, environment=True, **how)
 
 
-def settings_of(function: Callable[..., Any]) -> Iterator[click.Option]:
-    """Yields the options that the defaults of a function's parameters declare."""
+class Gathered:
+    """Several options that make one value, as the default of a parameter: `build` makes it of its own parameters.
+
+    Those are options, groups of them, or options that the command has anyway.
+    """
+
+    def __init__(self, build: Callable[..., Any]) -> None:
+        self.build = build
+
+
+def gathered(build: Callable[..., Any]) -> Any:
+    """`kafka: KafkaSettings | None = gathered(kafka_settings)` has the options of kafka_settings."""
+    return Gathered(build)
+
+
+def _parameters(function: Callable[..., Any]) -> Mapping[str, Any]:
     # The list of the commands has no need of it.
     from inspect import signature
 
-    for name, parameter in signature(function).parameters.items():
+    return signature(function).parameters
+
+
+def _options_of(function: Callable[..., Any]) -> Iterator[click.Option]:
+    """Yields the options that the defaults of a function's parameters declare."""
+    for name, parameter in _parameters(function).items():
         if isinstance(parameter.default, Setting):
             yield parameter.default.option(name, parameter.annotation)
+        elif isinstance(parameter.default, Gathered):
+            yield from _options_of(parameter.default.build)
+
+
+def _values(function: Callable[..., Any], given: Mapping[str, Any], made: dict[Gathered, Any]) -> dict[str, Any]:
+    """Returns the values of a function's parameters, as far as they are options; each group is made once."""
+    values = {}
+    for name, parameter in _parameters(function).items():
+        if isinstance(group := parameter.default, Gathered):
+            if group not in made:
+                made[group] = group.build(**_values(group.build, given, made))
+            values[name] = made[group]
+        elif name in given:
+            values[name] = given[name]
+    return values
 
 
 class Command(click.Command):
     def __init__(self, name: str | None, *, callback: Any, params: list[click.Parameter], **how: Any) -> None:
-        super().__init__(name, callback=callback, params=[*params, *settings_of(callback)], **how)
+        # A group may be part of several others.
+        declared = {option.name: option for option in _options_of(callback)}
+        super().__init__(name, callback=callback, params=[*params, *declared.values()], **how)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:
@@ -83,7 +116,9 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> None:
         """Ends with the exit status that the command returns, if it returns one."""
-        status = super().invoke(ctx)
+        callback = self.callback
+        assert callback
+        status = ctx.invoke(lambda: callback(**_values(callback, ctx.params, {})))
         if status is not None:
             ctx.exit(status)
 

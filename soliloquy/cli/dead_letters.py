@@ -10,9 +10,9 @@ import click
 from google.protobuf.text_format import MessageToString
 
 from soliloquy.cli.command import Group
-from soliloquy.cli.kafka_options import kafka_options
+from soliloquy.cli.service_options import KAFKA
 from soliloquy.cli.terminal import echo
-from soliloquy.runs.installation import LOG
+from soliloquy.runs.supervision import LOG
 from soliloquy.runtime import reading
 from soliloquy.runtime.events import Undecodable, message_of
 from soliloquy.runtime.failure import Failure
@@ -33,9 +33,8 @@ def dlq() -> None:
 
 
 @dlq.command("list")
-@kafka_options()
 @click.argument("words", metavar="DIR", nargs=-1)
-def list_letters(words: tuple[str, ...], kafka: KafkaSettings | None) -> None:
+def list_letters(words: tuple[str, ...], kafka: KafkaSettings | None = KAFKA) -> None:
     """List the dead letters."""
 
     async def read(transport: Transport) -> list[Delivery]:
@@ -56,9 +55,8 @@ def list_letters(words: tuple[str, ...], kafka: KafkaSettings | None) -> None:
 
 
 @dlq.command("show")
-@kafka_options()
 @click.argument("words", metavar="DIR ID", nargs=-1)
-def show_letter(words: tuple[str, ...], kafka: KafkaSettings | None) -> None:
+def show_letter(words: tuple[str, ...], kafka: KafkaSettings | None = KAFKA) -> None:
     """Show a dead letter: its headers, error and message."""
     place, ids = _place_and_ids(words, kafka)
     if len(ids) != 1:
@@ -73,9 +71,8 @@ def show_letter(words: tuple[str, ...], kafka: KafkaSettings | None) -> None:
 
 
 @dlq.command("replay")
-@kafka_options()
 @click.argument("words", metavar="DIR [ID]...", nargs=-1)
-def replay_letters(words: tuple[str, ...], kafka: KafkaSettings | None) -> None:
+def replay_letters(words: tuple[str, ...], kafka: KafkaSettings | None = KAFKA) -> None:
     """Replay dead letters to the topics they came from: those named, or all of them."""
     place, ids = _place_and_ids(words, kafka)
     replayed = _at(place, lambda transport: reading.replay(transport, ids))

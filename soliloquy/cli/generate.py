@@ -11,36 +11,36 @@ from typing import Any
 
 import click
 
-from soliloquy.cli.command import Command, setting
-from soliloquy.cli.dry_run import PILOT_IN_FLIGHT, foretell, rehearse
-from soliloquy.cli.kafka_options import kafka_options
+from soliloquy.cli.command import Command, gathered, setting
 from soliloquy.cli.main import INTERRUPTED
-from soliloquy.cli.model_options import model_options
+from soliloquy.cli.model_options import MODELS, RECORD
 from soliloquy.cli.observing import METRICS, observing, serving_metrics
 from soliloquy.cli.options import (
     AS_JSON,
     ATTEMPTS,
     COUNT,
+    DOLLARS,
     IN_FLIGHT,
     NEW_FOLDER,
+    PLACE,
     QUIET,
     SEED,
     TURNS,
     WAIT,
     WORKERS,
-    count_option,
+    Choice,
+    whole,
 )
-from soliloquy.cli.parameters import DOLLARS, PLACE, Choice, whole
 from soliloquy.cli.progress import display
 from soliloquy.cli.run_file import RUN_FILE, is_given, kept_options
-from soliloquy.cli.service_options import CLASSIFIERS, LATENCY, NOISE, PROMPTS, chosen_prompts, with_options
-from soliloquy.cli.summary import asked_again_in, most_asked_again, next_commands, summary
+from soliloquy.cli.runs_view import asked_again_in, most_asked_again, next_commands, summary, tell_pilot
+from soliloquy.cli.service_options import CLASSIFIERS, KAFKA, LATENCY, NOISE, PROMPTS, chosen_prompts
 from soliloquy.cli.tables import facts
 from soliloquy.cli.terminal import echo, open_console
 from soliloquy.dataset.storage import Storage
 from soliloquy.recipes.packages import DEFAULT, known_recipes
 from soliloquy.recipes.recipe import find
-from soliloquy.runs.dry_run import PILOT
+from soliloquy.runs.dry_run import PILOT, calls_of_first, forecast_like
 from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.generation import GenerationResult, generate_dataset
 from soliloquy.runs.plan import Plan, problems_of
@@ -53,36 +53,42 @@ from soliloquy.runtime.transports.kafka import KafkaSettings
 INCOMPLETE = 1
 # So many conversations at once fill a batch; more would take more memory than they save time.
 BATCH_IN_FLIGHT = 5_000
+# The conversations of a pilot that are under way at once.
+PILOT_IN_FLIGHT = 5
 
 _MOST_AT_ONCE = "Conversations at once; up to 5,000 by default with batches."
 _VERIFIED = "Reject conversations with a verdict that rests on nothing."
-_RUN = (
-    setting("Accepted conversations wanted.", "--conversations", required=True, type=COUNT),
-    SEED,
-    count_option("--workers", 1, "Worker processes, for models that a single one does not keep busy.", most=WORKERS),
-    count_option("--in-flight", 64, _MOST_AT_ONCE, most=IN_FLIGHT),
-    LATENCY,
-    NOISE,
-    setting("Turns in a conversation.", "--max-turns", default=20, type=whole(2, TURNS)),
-    count_option("--max-attempts", 10, "Tries at a problem until a conversation is accepted.", most=ATTEMPTS),
-    setting("Explain and outline each solution for the tutor first.", "--enrich", is_flag=True),
-    setting(_VERIFIED, "--verified", is_flag=True),
-    CLASSIFIERS,
-)
+_WORKERS = "Worker processes, for models that a single one does not keep busy."
+_ATTEMPTS = "Tries at a problem until a conversation is accepted."
+
+
+def _run(
+    conversations: int = setting("Accepted conversations wanted.", type=COUNT),
+    seed: int = SEED,
+    workers: int = setting(_WORKERS, default=1, type=whole(1, WORKERS)),
+    in_flight: int = setting(_MOST_AT_ONCE, default=64, type=whole(1, IN_FLIGHT)),
+    latency: float = LATENCY,
+    noise: str = NOISE,
+    max_turns: int = setting("Turns in a conversation.", default=20, type=whole(2, TURNS)),
+    max_attempts: int = setting(_ATTEMPTS, default=10, type=whole(1, ATTEMPTS)),
+    enrich: bool = setting("Explain and outline each solution for the tutor first."),
+    verified: bool = setting(_VERIFIED),
+    classifiers: Path | None = CLASSIFIERS,
+    models: Models = MODELS,
+    record: Path | None = RECORD,
+    wait: bool = WAIT,
+) -> dict[str, Any]:
+    return locals()
 
 
 @click.command(cls=Command)
 @RUN_FILE
-@with_options(_RUN)
-@model_options
-@with_options((WAIT,))
-@kafka_options()
-@observing("generate", least=logging.WARNING)
 @click.pass_context
 def generate(
     context: click.Context,
     /,
     *,
+    settings: dict[str, Any] = gathered(_run),
     problems: str = setting("A bank's name (physics) or a JSONL file.", metavar="BANK|FILE"),
     recipe: str = setting(
         "The paper whose conversations it generates.", default=DEFAULT, type=Choice(list(known_recipes()))
@@ -103,9 +109,8 @@ def generate(
     metrics: str | None = METRICS,
     as_json: bool = AS_JSON,
     quiet: bool = QUIET,
-    kafka: KafkaSettings | None,
-    traces: TraceSettings,
-    **settings: Any,
+    kafka: KafkaSettings | None = KAFKA,
+    traces: TraceSettings = observing("generate", least=logging.WARNING),
 ) -> None:
     """Generate a dataset of tutoring conversations.
 
@@ -147,7 +152,7 @@ def generate(
             "completion_price in --model-settings, or use --budget-tokens"
         )
     if like:
-        foretell(plan, source, like, together=plan.in_flight, as_json=as_json)
+        tell_pilot(forecast_like(like, plan, source, together=plan.in_flight), limit, as_json=as_json)
         return
     whole = plan
     if dry_run:
@@ -161,8 +166,9 @@ def generate(
         result = generate_dataset(plan, source, RunFolder(out, plan, work), kafka, traces, show, tell)
     report = result.report(seconds=time.monotonic() - started)
     if dry_run and not result.shortfall:
-        rehearsal = rehearse(whole, source)
-        foretell(whole, source, str(out), together=plan.in_flight, as_json=as_json, rehearsal=rehearsal)
+        rehearsal = calls_of_first(whole, source)
+        forecast = forecast_like(str(out), whole, source, together=plan.in_flight, rehearsal=rehearsal)
+        tell_pilot(forecast, limit, as_json=as_json)
     elif as_json:
         echo(json.dumps(report))
     elif not quiet and report["accepted"] + report["rejected"]:

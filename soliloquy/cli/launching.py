@@ -6,24 +6,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from rich.progress import Progress, TaskID
+from rich.progress import Progress, TaskID, TimeRemainingColumn
 
-from soliloquy.cli.command import setting
-from soliloquy.cli.options import WORKERS
-from soliloquy.cli.parameters import whole
+from soliloquy.cli.command import gathered, setting
+from soliloquy.cli.options import WORKERS, whole
 from soliloquy.cli.progress import bar
-from soliloquy.cli.service_options import gathered
-from soliloquy.cli.signals import end_when_asked
+from soliloquy.cli.terminal import end_when_asked
 from soliloquy.recipes.packages import folder, has_part, known_recipes
 from soliloquy.runtime.extensions import check_installed
 from soliloquy.runtime.failure import Failure
 
 if TYPE_CHECKING:
     from soliloquy_training.folder import Job
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 CONFIG = setting(
     "The settings as YAML, or a shipped configuration: smoke, or the name of a recipe that has one.",
@@ -61,14 +57,12 @@ class Launch:
             train(job)
 
 
-def launch_options(command: Command) -> Callable[..., Any]:
-    """Hands the command `launch` in place of these options."""
+def _launch(config: str = CONFIG, workers: int = _WORKERS, on_ray: bool = setting(_RAY, "--ray")) -> Launch:
+    check_libraries(*(("ray",) if on_ray else ()))
+    return Launch(file=configuration(config), workers=workers, on_ray=on_ray)
 
-    def launch(config: str = CONFIG, workers: int = _WORKERS, on_ray: bool = setting(_RAY, "--ray")) -> Launch:
-        check_libraries(*(("ray",) if on_ray else ()))
-        return Launch(file=configuration(config), workers=workers, on_ray=on_ray)
 
-    return gathered("launch", launch)(command)
+LAUNCH = gathered(_launch)
 
 
 def check_libraries(*further: str) -> None:
@@ -105,7 +99,8 @@ def following(folder: Path, *, quiet: bool) -> Iterator[Callable[[int], None]]:
 
     Yields a callback for the number of conversations read before the first step.
     """
-    progress = bar(quiet=quiet)
+    progress = bar(TimeRemainingColumn(compact=True))
+    progress.disable = quiet
     task = progress.add_task("conversations", total=None, figures="")
     ended = threading.Event()
     thread = threading.Thread(target=_follow, args=(folder, partial(_show, progress, task), ended))

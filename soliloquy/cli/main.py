@@ -86,8 +86,14 @@ _SECTIONS: Mapping[str, Sequence[str]] = {
     "Models and sandbox": ("model", "sandbox"),
     "Run a cluster": ("up", "runs", "dlq", "topics", "service", "top", "observe", "asyncapi"),
 }
-# The modules whose commands have other names.
-_MODULES = {"import": "importing", "dlq": "dead_letters", "asyncapi": "topics"}
+# The modules of commands that have other names.
+_MODULES = {
+    **{"dlq": "dead_letters", "asyncapi": "topics", "up": "service"},
+    **dict.fromkeys(("freeze", "train", "retrain"), "training"),
+    **dict.fromkeys(("size", "prompts"), "estimates"),
+    **dict.fromkeys(("export", "import"), "exchange"),
+    **dict.fromkeys(("verify", "report", "compare", "tail"), "datasets"),
+}
 
 
 @click.group(

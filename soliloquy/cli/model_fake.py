@@ -6,11 +6,9 @@ import click
 import uvloop
 
 from soliloquy.cli.command import Command, option, setting
-from soliloquy.cli.options import EXISTING_FILE, EXISTING_FOLDER, SEED
-from soliloquy.cli.parameters import ADDRESS, real
-from soliloquy.cli.service_options import LATENCY, with_options
-from soliloquy.cli.signals import stop_signals
-from soliloquy.cli.terminal import echo
+from soliloquy.cli.options import ADDRESS, EXISTING_FILE, EXISTING_FOLDER, SEED, real
+from soliloquy.cli.service_options import LATENCY
+from soliloquy.cli.terminal import echo, stop_signals
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model.keys import read_key
@@ -44,7 +42,6 @@ def shares(*faults: str) -> Callable[[click.Context, click.Parameter, Sequence[s
 
 
 @click.command(cls=Command)
-@with_options((LATENCY, SEED))
 def fake(
     *,
     address: str = option("The address of the API.", "--http", default="127.0.0.1:8000", type=ADDRESS),
@@ -62,8 +59,8 @@ def fake(
         type=EXISTING_FOLDER,
     ),
     key_file: Path | None = setting("Ask for the key in this file.", type=EXISTING_FILE),
-    latency: float,
-    seed: int,
+    latency: float = LATENCY,
+    seed: int = SEED,
 ) -> None:
     """Fake an OpenAI-compatible API, with the faults of real ones.
 

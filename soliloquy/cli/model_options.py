@@ -1,16 +1,13 @@
 """The options that choose the models, the same for every command that asks one."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import click
 
-from soliloquy.cli.command import option
-from soliloquy.cli.options import EXISTING_FILE, NEW_FOLDER
-from soliloquy.cli.parameters import ADDRESS, Choice
+from soliloquy.cli.command import gathered, option
+from soliloquy.cli.options import ADDRESS, EXISTING_FILE, NEW_FOLDER, Choice
 from soliloquy.cli.run_file import is_given
-from soliloquy.cli.service_options import LATENCY, NOISE, Command, gathered
+from soliloquy.cli.service_options import LATENCY, NOISE
 from soliloquy.runs.model import ModelSettings, chosen_models
 from soliloquy.runtime.files import refuse_foreign
 from soliloquy.runtime.model.settings import Models
@@ -20,7 +17,7 @@ _MODEL = option(
     "For all roles: the rule-based stand-in, an OpenAI-compatible API, or the model service.  [default: scripted]",
     type=Choice(["scripted", "openai", "ray"], advice="the name of a model is for --model-name"),
 )
-_RECORD = option(
+RECORD = option(
     "Record each request with its answer there, and answer from it what is there.", "--record", type=NEW_FOLDER
 )
 # The option that each choice of --model requires, and the entry of the endpoint that each option sets.
@@ -40,6 +37,7 @@ def _models(
     model_settings: Path | None = option(
         "Endpoints, mixtures, adapters and sampling of each role and prompt, as TOML.", type=EXISTING_FILE
     ),
+    record: Path | None = RECORD,
 ) -> Models:
     options = {"base_url": base_url, "model_address": model_address, "model_name": model_name}
     given = {name: value for name, value in options.items() if value}
@@ -56,29 +54,28 @@ def _models(
     if model is not None:
         entries = {_ENTRIES[name]: value for name, value in given.items()}
         models = models.only_at(checked_endpoint({"engine": model, **entries}, f"--model {model}"))
-    _refuse_useless_options(models)
+    _refuse_useless_options(models, record)
     return models
 
 
-def model_options(command: Command) -> Callable[..., Any]:
-    """Hands the command `models` and `record`."""
-    return gathered("models", _models)(_RECORD(command))
+MODELS = gathered(_models)
 
 
-def model_settings_options(command: Command) -> Callable[..., Any]:
-    """Hands the command `model`, the settings of the model that services ask."""
-
-    def settings(models: Models, record: Path | None, latency: float = LATENCY, noise: str = NOISE) -> ModelSettings:
-        return ModelSettings(latency=latency, noise=noise, models=models, record=record)
-
-    return model_options(gathered("model", settings)(command))
+def _model_settings(
+    models: Models = MODELS, record: Path | None = RECORD, latency: float = LATENCY, noise: str = NOISE
+) -> ModelSettings:
+    return ModelSettings(latency=latency, noise=noise, models=models, record=record)
 
 
-def _refuse_useless_options(models: Models) -> None:
+# The settings of the model that services ask.
+MODEL = gathered(_model_settings)
+
+
+def _refuse_useless_options(models: Models, record: Path | None) -> None:
     """Refuses options of the scripted model if no role asks it, and a recording if no other model is asked."""
     context = click.get_current_context()
     engines = {endpoint.engine for endpoint in models.used.values()}
-    if record := context.params["record"]:
+    if record:
         # The file of the answers tells its folder from others.
         refuse_foreign(record, "answers.jsonl", option="--record")
     for name in ("latency", "noise"):

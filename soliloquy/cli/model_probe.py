@@ -1,5 +1,4 @@
 import asyncio
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -8,10 +7,9 @@ from typing import Any
 import click
 
 from soliloquy.cli.command import Command, setting
-from soliloquy.cli.options import AS_JSON, NEW_FILE
-from soliloquy.cli.parameters import Choice
-from soliloquy.cli.tables import facts
-from soliloquy.cli.terminal import echo, open_console
+from soliloquy.cli.options import AS_JSON, NEW_FILE, Choice
+from soliloquy.cli.tables import facts, short
+from soliloquy.cli.terminal import answer
 from soliloquy.recipes.packages import DEFAULT, known_recipes
 from soliloquy.runs.probing import Probe, probe_endpoint
 from soliloquy.v1.conversation_pb2 import ParseOutcome
@@ -38,14 +36,10 @@ def probe(
     if out:
         out.write_text(found.settings, "utf-8")
     prompts = [_told(found, number) for number in range(len(found.trials))]
-    if as_json:
-        echo(json.dumps({"facts": asdict(found.facts), "prompts": prompts, "settings": found.settings}))
-        return
     told = asdict(found.facts) | {"refuses": ", ".join(found.facts.refuses) or "nothing"}
-    open_console().print(facts(told))
-    for prompt in prompts:
-        echo("\n".join(["", *_lines(prompt)]))
-    echo(f"\n{found.settings}".rstrip())
+    lines = ["\n".join(["", *_lines(prompt)]) for prompt in prompts]
+    data = {"facts": asdict(found.facts), "prompts": prompts, "settings": found.settings}
+    answer(data, [facts(told), *lines, f"\n{found.settings}".rstrip()], as_json=as_json)
 
 
 def _told(found: Probe, number: int) -> dict[str, Any]:
@@ -70,13 +64,8 @@ def _lines(prompt: Mapping[str, Any]) -> Iterator[str]:
     tokens = f"{prompt['prompt_tokens']} + {prompt['completion_tokens']} tokens"
     yield f"{prompt['prompt']}: {prompt['outcome']}, {prompt['schema']}, {prompt['seconds']} s, {tokens}"
     for thought in filter(None, prompt["reasoning"]):
-        yield f"  thought   {_short(thought)}"
-    for number, answer in enumerate(prompt["answers"]):
-        yield f"  answered  {_short(answer)}"
+        yield f"  thought   {short(thought, _SHOWN_CHARACTERS)}"
+    for number, answered in enumerate(prompt["answers"]):
+        yield f"  answered  {short(answered, _SHOWN_CHARACTERS)}"
         if number < len(prompt["complaints"]):
-            yield f"  was told  {_short(prompt['complaints'][number])}"
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _SHOWN_CHARACTERS else f"{line[:_SHOWN_CHARACTERS]}… ({len(line)} characters)"
+            yield f"  was told  {short(prompt['complaints'][number], _SHOWN_CHARACTERS)}"

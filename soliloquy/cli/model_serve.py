@@ -14,8 +14,7 @@ import click
 
 from soliloquy.cli.command import Command, setting
 from soliloquy.cli.observing import observing
-from soliloquy.cli.options import EXISTING_FILE, RESOLVED_FOLDER, WORKERS
-from soliloquy.cli.parameters import ADDRESS, Choice, real, whole
+from soliloquy.cli.options import ADDRESS, EXISTING_FILE, RESOLVED_FOLDER, WORKERS, Choice, real, whole
 from soliloquy.cli.service_options import GRACE, LATENCY, NOISE
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.extensions import Extensions, check_installed
@@ -58,7 +57,6 @@ def _adapters(_: click.Context, __: click.Parameter, listed: Sequence[str]) -> d
 
 
 @click.command(cls=Command)
-@observing("model")
 def serve(
     *,
     engine: str = setting("The engine that runs the model.", default=_SCRIPTED, type=Choice(ENGINE_NAMES)),
@@ -92,7 +90,7 @@ def serve(
     grace: float = GRACE,
     latency: float = LATENCY,
     noise: str = NOISE,
-    traces: TraceSettings,
+    traces: TraceSettings = observing("model"),
 ) -> None:
     """Serve a model over gRPC and, for OpenAI's clients, over HTTP.
 

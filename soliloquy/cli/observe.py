@@ -1,25 +1,82 @@
-"""`soliloquy observe`: a Prometheus with our rules and temporary storage, on this machine."""
+"""`soliloquy observe`: a Prometheus with our rules and temporary storage, for the processes of `soliloquy up`."""
 
 import contextlib
 import json
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 
-from soliloquy.cli.command import Command, option
-from soliloquy.cli.processes import PORTS, processes_of_up
-from soliloquy.cli.signals import end_when_asked
-from soliloquy.cli.terminal import echo
+from soliloquy.cli.command import Command, gathered, option
+from soliloquy.cli.options import ADDRESS, BROKERS, whole
+from soliloquy.cli.terminal import echo, end_when_asked
+from soliloquy.runs import supervision
+from soliloquy.runs.assignment import SERVICES
 from soliloquy.runtime.failure import Failure
+
+CONSOLE = "127.0.0.1:8080"
+PORTS = whole(1, 65_000)
+_AS_UP = "As given to `soliloquy up`."
+
+
+def _scales(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, int]:
+    scales = dict.fromkeys(SERVICES, 1)
+    for text in given:
+        name, _, number = text.partition("=")
+        if name not in scales or not number.isdecimal() or not 1 <= int(number) <= 99:
+            raise click.BadParameter(
+                f"invalid scale {text!r}: use SERVICE=N, e.g. student=2, with {', '.join(SERVICES)}"
+            )
+        scales[name] = int(number)
+    if scales["collector"] > 1:
+        raise click.BadParameter("collector cannot exceed 1: two collectors would write the same files")
+    return scales
+
+
+SCALE = option("Processes of a service.", "--scale", "scales", multiple=True, callback=_scales, metavar="SERVICE=N")
+CONSOLE_OF_UP = option(_AS_UP, "--console", type=ADDRESS)
+
+
+def console_address(given: str | None, *, on_kafka: bool) -> str | None:
+    """Returns where `soliloquy up` serves the console; None if it does not."""
+    return given or (None if on_kafka else CONSOLE)
+
+
+def processes(scales: Mapping[str, int], *, on_kafka: bool, console: str | None) -> dict[str, Sequence[str]]:
+    """Returns the services of each process of `soliloquy up` by its name, in the order of their metrics ports."""
+    if not on_kafka and any(scale > 1 for scale in scales.values()):
+        raise click.UsageError("--scale requires --kafka")
+    gateway = console_address(console, on_kafka=on_kafka) is not None
+    return supervision.processes(scales, on_kafka=on_kafka, gateway=gateway)
+
+
+def metrics_addresses(names: Iterable[str], http_from: int) -> dict[str, str]:
+    """Returns where each process serves its metrics."""
+    return {name: f"127.0.0.1:{http_from + place}" for place, name in enumerate(names)}
+
+
+def processes_of_up(http_from: int | None = None) -> Any:
+    """Returns options that say where the processes of `soliloquy up` serve their metrics, by name."""
+
+    def served(
+        http_from: int | None = option(_AS_UP, default=http_from, required=False, type=PORTS, metavar="PORT"),
+        kafka: str | None = option(_AS_UP, metavar="HOST:PORT", type=BROKERS),
+        scales: Mapping[str, int] = SCALE,
+        console: str | None = CONSOLE_OF_UP,
+    ) -> dict[str, str]:
+        names = processes(scales, on_kafka=kafka is not None, console=console)
+        return metrics_addresses(names, http_from) if http_from else {}
+
+    return gathered(served)
+
 
 # The job label that the alerts expect.
 JOB = "soliloquy"
@@ -126,15 +183,11 @@ def prometheus(
                 process.wait()
 
 
-_CONNECT_SECONDS = 0.5
-
-
 @click.command(cls=Command)
-@processes_of_up(http_from=9100)
 def observe(
     *,
     port: int = option("The port of Prometheus; Debian's own is on 9090.", default=9190, type=PORTS),
-    processes: Mapping[str, str],
+    processes: Mapping[str, str] = processes_of_up(http_from=9100),
 ) -> None:
     """Run Prometheus with our rules against the services of `soliloquy up`, until Ctrl-C.
 
@@ -144,9 +197,6 @@ def observe(
     targets = {address: name for name, address in processes.items()}
     with contextlib.suppress(KeyboardInterrupt), prometheus(targets, port) as running:
         _tell(running, len(targets))
-        if not any(map(_answers, targets)):
-            first = next(iter(targets)).rpartition(":")[2]
-            echo(f"no service answers yet: run soliloquy up .. --http-from {first}", err=True)
         running.wait()
         raise Failure(f"Prometheus stopped: {running.last_words}")
 
@@ -160,12 +210,3 @@ def _tell(running: Prometheus, targets: int) -> None:
         ("graph?g0.expr=soliloquy%3Aconversations_finished%3Arate5m&g0.tab=0", "finished conversations"),
     ):
         echo(f"  {running.address}/{page}  {what}")
-
-
-def _answers(address: str) -> bool:
-    host, _, port = address.rpartition(":")
-    try:
-        with socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_SECONDS):
-            return True
-    except OSError:
-        return False

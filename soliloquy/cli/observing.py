@@ -1,16 +1,16 @@
 """The options for traces, logs and metrics, the same for every command that has them."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
 import click
 
-from soliloquy.cli.command import option, setting
-from soliloquy.cli.parameters import ADDRESS, Choice, real
-from soliloquy.cli.service_options import Command, from_environment, gathered
+from soliloquy.cli.command import gathered, option, setting
+from soliloquy.cli.options import ADDRESS, Choice, real
+from soliloquy.cli.service_options import from_environment
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.logs import FORMATS, set_up
 from soliloquy.runtime.traces.opening import TraceSettings
@@ -38,8 +38,8 @@ def endpoint(given: str) -> str:
     return given if parts.path.strip("/") else given.rstrip("/") + "/v1/traces"
 
 
-def observing(service: str, least: int = logging.INFO) -> Callable[[Command], Callable[..., Any]]:
-    """Hands the command `traces`, and sets up its log under the name of its service.
+def observing(service: str, least: int = logging.INFO) -> Any:
+    """Returns the option for traces; its value also sets up the log under the name of the command's service.
 
     `least` is the lowest level to log beside a progress bar; SOLILOQUY_LOG_FORMAT turns on all levels.
     """
@@ -50,7 +50,7 @@ def observing(service: str, least: int = logging.INFO) -> Callable[[Command], Ca
         set_up(service, log_format, logging.INFO if log_format else least)
         return TraceSettings(url=traces, share=1.0 if share is None else share)
 
-    return gathered("traces", settings)
+    return gathered(settings)
 
 
 @contextmanager

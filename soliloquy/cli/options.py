@@ -1,17 +1,155 @@
-"""Options that many commands share, and the kinds of files that they name."""
+"""Types of values on the command line, the kinds of files that it names, and options that many commands share."""
 
-from collections.abc import Callable, Iterator
+import re
+import socket
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import click
+from click.types import FuncParamType
 
 from soliloquy.cli.command import setting
-from soliloquy.cli.parameters import whole
-from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.failure import Failure, did_you_mean
 
-Command = Callable[..., Any]
+if TYPE_CHECKING:
+    from soliloquy.dataset.storage import Storage
+
+N = TypeVar("N", bound=float)
+
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_LONGEST = 168
+_BYTES = {"KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
+_LARGEST = 1024
+
+
+class Number(click.ParamType[N], Generic[N]):
+    """A number between two bounds; both are among the values."""
+
+    def __init__(self, read: Callable[[str], N], kind: str, least: N, most: N) -> None:
+        self.name = "number"
+        self._read = read
+        self._kind = kind
+        self._least = least
+        self._most = most
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> N:
+        number: N | None
+        try:
+            number = self._read(str(value))
+        except ValueError:
+            number = None
+        if number is None or not self._least <= number <= self._most:
+            text = f"{value!r} is not a {self._kind} from {self._least:,} to {self._most:,}"
+            raise click.BadParameter(text, ctx, param)
+        return number
+
+
+def whole(least: int, most: int) -> Number[int]:
+    return Number(int, "whole number", least, most)
+
+
+def real(least: float, most: float) -> Number[float]:
+    return Number(float, "number", least, most)
+
+
+class Choice(click.Choice[str]):
+    """One of a few words; a wrong one is answered with the nearest, or with advice if none is near."""
+
+    def __init__(self, choices: Sequence[str], *, advice: str = "") -> None:
+        super().__init__(choices)
+        self._advice = f": {advice}" if advice else ""
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value not in self.choices:
+            one_of = f"{value!r} is not one of {', '.join(self.choices)}"
+            raise click.BadParameter(one_of + (did_you_mean(str(value), self.choices) or self._advice), ctx, param)
+        return str(value)
+
+
+def _address(value: str) -> str:
+    match = re.fullmatch(r"(?:[\w.-]+|\[[0-9a-fA-F:]+\]):(\d{1,5})", value)
+    if match is None or int(match[1]) > 65_535:
+        example = f"127.0.0.1:{value}" if value.isdecimal() and int(value) <= 65_535 else "127.0.0.1:50051"
+        raise click.BadParameter(f"invalid address {value!r}: use HOST:PORT, e.g. {example}")
+    return value
+
+
+def _brokers(value: str) -> str:
+    for address in value.split(","):
+        try:
+            _address(address)
+        except click.BadParameter as bad:
+            raise click.BadParameter(f"invalid address {address!r}: use HOST:PORT, e.g. 127.0.0.1:9092") from bad
+    return value
+
+
+def _duration(value: str | float) -> float:
+    if isinstance(value, float):
+        return value
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h|)", value)
+    if match is None:
+        raise click.BadParameter(f"invalid duration {value!r}: use a number with a unit, e.g. 200ms, 1.5s or 2m")
+    if not match[2]:
+        raise click.BadParameter(f"{value!r} has no unit: use {value}ms or {value}s")
+    seconds = float(match[1]) * _SECONDS[match[2]]
+    if seconds > _LONGEST * _SECONDS["h"]:
+        raise click.BadParameter(f"{value!r} is too long: use at most {_LONGEST}h")
+    return seconds
+
+
+def _size(value: str | int) -> int:
+    if isinstance(value, int):
+        return value
+    match = re.fullmatch(r"([1-9]\d{0,8})(KiB|MiB|GiB|)", value)
+    if match is None:
+        raise click.BadParameter(f"invalid size {value!r}: use a number with a unit, e.g. 512MiB")
+    if not match[2]:
+        raise click.BadParameter(f"{value!r} has no unit: use {value}MiB or {value}GiB")
+    size = int(match[1]) * _BYTES[match[2]]
+    if size > _LARGEST * _BYTES["GiB"]:
+        raise click.BadParameter(f"{value!r} is too large: use at most {_LARGEST}GiB")
+    return size
+
+
+def _dollars(value: str | float) -> float:
+    if isinstance(value, float):
+        return value
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d+)?) ?(USD|)", value)
+    if match is None or not float(match[1]):
+        raise click.BadParameter(f"invalid sum {value!r}: use dollars, e.g. 50USD or 2.50USD")
+    if not match[2]:
+        raise click.BadParameter(f"{value!r} has no currency: use {value}USD")
+    return float(match[1])
+
+
+def duration_text(seconds: float) -> str:
+    return f"{seconds * 1000:g}ms" if seconds < 1 else f"{seconds:g}s"
+
+
+def size_text(size: float) -> str:
+    unit = max((unit for unit, count in _BYTES.items() if size >= count), key=_BYTES.__getitem__, default="KiB")
+    return f"{size / _BYTES[unit]:g}{unit}"
+
+
+def _place(value: str) -> "Storage":
+    # Commands without datasets never load fsspec.
+    from soliloquy.dataset.storage import Storage
+
+    return Storage(value)
+
+
+ADDRESS, BROKERS, PLACE = FuncParamType(_address), FuncParamType(_brokers), FuncParamType(_place)
+DURATION, SIZE, DOLLARS = FuncParamType(_duration), FuncParamType(_size), FuncParamType(_dollars)
+# The names that help shows.
+DURATION.name, SIZE.name, DOLLARS.name, ADDRESS.name = "duration", "size", "sum", "host:port"
+
+
+def free_address() -> str:
+    """Returns an address of this machine that no process listens on at the moment."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return f"127.0.0.1:{probe.getsockname()[1]}"
 
 
 class NewFile(click.Path):
@@ -71,13 +209,8 @@ WAIT = setting("Wait for a model that does not answer, instead of stopping after
 PROBLEM_FILE_OUT = setting("The problem file to write.", "--out", required=True, type=NEW_PROBLEM_FILE)
 
 
-def count_option(flag: str, default: int, text: str, *, most: int = MOST) -> Callable[[Command], Command]:
-    """Returns an option whose value is at least one."""
-    return click.option(flag, default=default, show_default=True, type=whole(1, most), help=text)
-
-
 @contextmanager
-def writing_to(out: Path | str) -> Iterator[None]:
+def writing_to(out: Path | str, option: str = "--out") -> Iterator[None]:
     """Turns an OSError into a Failure that names the file that cannot be written."""
     try:
         yield
@@ -85,4 +218,4 @@ def writing_to(out: Path | str) -> Iterator[None]:
         # A file is written beside its place first.
         failed = str(error.filename or out)
         place = out if Path(out).name in failed else failed
-        raise Failure(f"{place} cannot be written ({error.strerror}): choose another --out") from error
+        raise Failure(f"{place} cannot be written ({error.strerror}): choose another {option}") from error

@@ -1,12 +1,12 @@
-"""Shows the progress of a run: a bar with its figures in a terminal, a line now and then in a log."""
+"""Shows the progress of work: a bar with its figures in a terminal, a line now and then in a log."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn
 from rich.text import Text
 
 from soliloquy.cli.terminal import echo, open_console
@@ -19,93 +19,99 @@ REFRESHES_A_SECOND = 4
 LONG_SECONDS = 5.0
 
 # Shows how many are done, their figures, and what holds the work up.
-ShowCount = Callable[[int, str, str], None]
+ShowCount = Callable[[int, Sequence[str], str], None]
 
 
 def display(wanted: int, *, quiet: bool) -> Callable[[int], AbstractContextManager[Show]]:
     """Returns a display that shows progress, after a line about a resumed run; it shows nothing if quiet."""
-    if quiet:
-        return lambda _: nullcontext(lambda _counts, _fault: None)
 
     def begin(resumed_from: int) -> AbstractContextManager[Show]:
-        if resumed_from:
+        if resumed_from and not quiet:
             echo(f"resuming: {resumed_from} of {wanted} conversations are there", err=True)
-        return progress_bar(wanted=wanted, resumed_from=resumed_from)
+        return progress_bar(wanted=wanted, resumed_from=resumed_from, quiet=quiet)
 
     return begin
 
 
-def bar(*, quiet: bool = False) -> Progress:
+@contextmanager
+def progress_bar(*, wanted: int, resumed_from: int, quiet: bool = False) -> Iterator[Show]:
+    """Yields a function that shows the progress of a run."""
+    with count("conversations", wanted, done=resumed_from, quiet=quiet) as show:
+        yield lambda counts, fault: show(counts.accepted, run_figures(counts), calls_line(counts.calls, fault))
+
+
+def bar(*further: ProgressColumn) -> Progress:
     """Returns a bar on standard error; its tasks have figures."""
     return Progress(
         TextColumn("{task.description}"),
-        BarColumn(),
+        BarColumn(bar_width=24),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[figures]}"),
-        TimeRemainingColumn(compact=True),
+        TextColumn("{task.fields[figures]}", style="dim"),
+        *further,
         console=open_console(stderr=True),
-        disable=quiet,
     )
 
 
 @contextmanager
-def count(unit: str, total: int, *, quiet: bool) -> Iterator[ShowCount]:
-    """Yields a function that shows how many are done, their figures, and what holds the work up."""
-    if not quiet and not open_console(stderr=True).is_terminal:
-        yield _count_lines(unit, total)
-        return
-    with bar(quiet=quiet) as progress:
-        task = progress.add_task(unit, total=total, figures="")
-        yield lambda done, figures, fault: progress.update(task, completed=done, figures=fault or figures)
+def count(unit: str, total: int, *, quiet: bool, done: int = 0) -> Iterator[ShowCount]:
+    """Yields a function that shows how many are done, how fast, their figures, and what holds the work up."""
+    pace, progress = Pace(total, done), bar()
+    if quiet:
+        yield lambda done, figures, fault: None
+    elif not progress.console.is_terminal:
+        yield _lines(unit, total, pace)
+    else:
+        task = progress.add_task(unit, total=total, completed=done, figures="")
+        told = Text(no_wrap=True, overflow="ellipsis", style="yellow")
+        with Live(progress, console=progress.console, refresh_per_second=REFRESHES_A_SECOND) as live:
+
+            def show(done: int, figures: Sequence[str], fault: str) -> None:
+                progress.update(task, completed=done, figures="  ".join([*pace.at(done), *figures]))
+                told.plain = fault
+                live.update(Group(progress, told) if fault else progress)
+
+            yield show
 
 
-def _count_lines(unit: str, total: int) -> ShowCount:
-    say = _sayer()
-    return lambda done, figures, fault: say([f"{done} of {total} {unit}", figures], fault)
-
-
-def _sayer() -> Callable[[Iterable[str], str], None]:
-    """Returns a function that prints figures and what holds the work up, if it is time for a line."""
+def _lines(unit: str, total: int, pace: "Pace") -> ShowCount:
     told_at = time.monotonic()
 
-    def say(figures: Iterable[str], fault: str) -> None:
+    def show(done: int, figures: Sequence[str], fault: str) -> None:
         nonlocal told_at
         if time.monotonic() - told_at >= LINE_SECONDS:
             told_at = time.monotonic()
-            echo("; ".join(filter(None, [", ".join(filter(None, figures)), fault])), err=True)
+            line = ", ".join([f"{done} of {total} {unit}", *pace.at(done), *filter(None, figures)])
+            echo(f"{line}; {fault}" if fault else line, err=True)
 
-    return say
-
-
-def progress_bar(*, wanted: int, resumed_from: int) -> AbstractContextManager[Show]:
-    """Returns a context of a function that shows the progress."""
-    figures = Figures(wanted, resumed_from)
-    console = open_console(stderr=True)
-    return _bar(figures, console) if console.is_terminal else _lines(figures)
+    return show
 
 
-class Figures:
-    def __init__(self, wanted: int, resumed_from: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self.wanted = wanted
-        self.resumed_from = resumed_from
+class Pace:
+    def __init__(self, total: int, resumed_from: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._total = total
+        self._resumed_from = resumed_from
         self._clock = clock
         self._began = clock()
 
-    def run(self, counts: RunCounts) -> list[str]:
-        """Returns the speed, the remaining time, the rejections and the cost, as far as there are any."""
-        made, tried = counts.accepted - self.resumed_from, counts.accepted + counts.rejected
-        said = []
-        if made > 0:
-            seconds = (self._clock() - self._began) / made
-            said.append(speed(1 / max(seconds, 1e-6)))
-            if left := self.wanted - counts.accepted:
-                said.append(f"{duration(seconds * left)} left")
-        if counts.rejected:
-            reason = f", most for {counts.reason}" if counts.reason else ""
-            said.append(f"{counts.rejected} of {tried} rejected ({counts.rejected / tried:.0%}{reason})")
-        if counts.cost:
-            said.append(f"cost {counts.cost:.2f}")
-        return said
+    def at(self, done: int) -> list[str]:
+        """Returns the speed of this process and the remaining time; nothing before the first is done."""
+        made = done - self._resumed_from
+        if made <= 0:
+            return []
+        seconds = (self._clock() - self._began) / made
+        left = self._total - done
+        return [speed(1 / max(seconds, 1e-6)), *([f"{duration(seconds * left)} left"] if left else [])]
+
+
+def run_figures(counts: RunCounts) -> list[str]:
+    """Returns the rejections and the cost, as far as there are any."""
+    tried, said = counts.accepted + counts.rejected, []
+    if counts.rejected:
+        reason = f", most for {counts.reason}" if counts.reason else ""
+        said.append(f"{counts.rejected} of {tried} rejected ({counts.rejected / tried:.0%}{reason})")
+    if counts.cost:
+        said.append(f"cost {counts.cost:.2f}")
+    return said
 
 
 def calls_line(calls: WaitingCalls, fault: str = "") -> str:
@@ -136,31 +142,3 @@ def duration(seconds: float) -> str:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
-
-
-@contextmanager
-def _bar(figures: Figures, console: Console) -> Iterator[Show]:
-    progress = Progress(
-        TextColumn("conversations"),
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[figures]}", style="dim"),
-    )
-    task = progress.add_task("", total=figures.wanted, completed=figures.resumed_from, figures="")
-    told = Text(no_wrap=True, overflow="ellipsis", style="yellow")
-    with Live(Group(progress, told), console=console, refresh_per_second=REFRESHES_A_SECOND) as live:
-
-        def show(counts: RunCounts, fault: str) -> None:
-            progress.update(task, completed=counts.accepted, figures="  ".join(figures.run(counts)))
-            told.plain = calls_line(counts.calls, fault)
-            live.update(Group(progress, told) if told.plain else progress)
-
-        yield show
-
-
-@contextmanager
-def _lines(figures: Figures) -> Iterator[Show]:
-    say = _sayer()
-    yield lambda counts, fault: say(
-        [f"{counts.accepted} of {figures.wanted} conversations", *figures.run(counts)], calls_line(counts.calls, fault)
-    )

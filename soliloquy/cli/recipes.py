@@ -6,11 +6,10 @@ from pathlib import Path
 from shutil import copyfile, copytree, ignore_patterns
 
 import click
-from rich.table import Table
 
-from soliloquy.cli.command import Group
-from soliloquy.cli.options import NEW_FOLDER
-from soliloquy.cli.parameters import Choice
+from soliloquy.cli.command import Group, setting
+from soliloquy.cli.options import NEW_FOLDER, Choice, writing_to
+from soliloquy.cli.tables import plain_table
 from soliloquy.cli.terminal import echo, open_console
 from soliloquy.recipes.checks import further_checks
 from soliloquy.recipes.packages import known_recipes
@@ -35,10 +34,8 @@ def recipes() -> None:
 @recipes.command("list")
 def list_() -> None:
     """Print the installed recipes, and why one cannot be used."""
-    table = Table("recipe", "package", "", box=None, header_style="bold", pad_edge=False)
-    for name, package in known_recipes().items():
-        table.add_row(name, package, _state(name))
-    open_console().print(table)
+    rows = ((name, package, _state(name)) for name, package in known_recipes().items())
+    open_console().print(plain_table("recipe", "package", "", rows=rows))
 
 
 @recipes.command()
@@ -64,19 +61,16 @@ def new(name: str) -> None:
 
 @recipes.command()
 @click.argument("name", metavar="RECIPE", type=Choice(list(known_recipes())))
-@click.option("--out", required=True, type=NEW_FOLDER, help="Folder for the files.")
-def prompts(name: str, out: Path) -> None:
+def prompts(name: str, *, out: Path = setting("Folder for the files.", type=NEW_FOLDER)) -> None:
     """Write the prompts of RECIPE into a folder, to be changed.
 
     `soliloquy generate --prompts DIR` runs with the files of the folder; a prompt whose file is deleted stays the
     recipe's own. Keep every $slot.
     """
     refuse_foreign(out)
-    try:
+    with writing_to(out):
         out.mkdir(parents=True, exist_ok=True)
         files = [copyfile(path, out / file) for file, path in own_files(name).items()]
-    except OSError as error:
-        raise Failure(f"{out} cannot be written ({error.strerror}): choose another --out") from error
     echo(f"{out} holds the {len(files)} prompts of {name}: change them, and generate with --prompts {out}")
 
 

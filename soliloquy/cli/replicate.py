@@ -1,20 +1,18 @@
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 import click
+from rich.text import Text
 
 from soliloquy.cli.command import Command
-from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER
-from soliloquy.cli.parameters import Choice
-from soliloquy.cli.terminal import echo, open_console
+from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, Choice
+from soliloquy.cli.terminal import answer, echo
 from soliloquy.recipes.packages import known_recipes, load, part
 from soliloquy.runtime.failure import Failure
 
 # The recipe of each paper whose tables can be computed.
 _RECIPES = {paper: name for name in known_recipes() if (paper := getattr(part(name, "replicate"), "PAPER", None))}
 _PAPERS = sorted(_RECIPES)
-_SOME_REFUSED = 1
 
 
 @click.command(cls=Command)
@@ -33,12 +31,9 @@ def replicate(*, as_json: bool = AS_JSON, paper: str, folder: Path) -> int:
         echo(line, err=True)
     if not published.read:
         raise Failure(f"{folder} holds nothing that can be read as what the authors of {paper} published")
-    if as_json:
-        found = [table.as_json() for table in published.tables]
-        echo(json.dumps({"paper": paper, "rows": published.read, "tables": found, "refused": published.refused}))
-    else:
-        console = open_console()
-        for table in published.tables:
-            for shown in (*table.shown(), ""):
-                console.print(shown)
-    return _SOME_REFUSED if published.refused else 0
+    tables = [table.as_json() for table in published.tables]
+    found = {"paper": paper, "rows": published.read, "tables": tables, "refused": published.refused}
+    parts = (shown for table in published.tables for shown in (*table.shown(), ""))
+    # Rich breaks lines of text where the terminal ends.
+    answer(found, (Text(part) if isinstance(part, str) else part for part in parts), as_json=as_json)
+    return 1 if published.refused else 0

@@ -8,16 +8,24 @@ from typing import Any
 
 import click
 
-from soliloquy.cli.command import Command, Group, option, setting
-from soliloquy.cli.options import AS_JSON, ATTEMPTS, COUNT, EXISTING_FILE, IN_FLIGHT, SEED, TURNS
-from soliloquy.cli.parameters import ADDRESS, Choice, whole
+from soliloquy.cli.command import Command, Group, gathered, option, setting
+from soliloquy.cli.options import (
+    ADDRESS,
+    AS_JSON,
+    ATTEMPTS,
+    COUNT,
+    EXISTING_FILE,
+    IN_FLIGHT,
+    SEED,
+    TURNS,
+    Choice,
+    whole,
+)
 from soliloquy.cli.progress import progress_bar
 from soliloquy.cli.run_file import RUN_FILE
-from soliloquy.cli.runs_view import conversation_line, print_conversation, print_status, run_line, to_json
-from soliloquy.cli.service_options import PROMPTS, gathered, with_options
-from soliloquy.cli.summary import print_forecast
+from soliloquy.cli.runs_view import finished_line, print_conversation, run_line, tell_forecast, tell_status, to_json
+from soliloquy.cli.service_options import PROMPTS, TLS_HELP, client_tls
 from soliloquy.cli.terminal import echo
-from soliloquy.cli.tls_options import TLS_HELP, client_tls
 from soliloquy.client import NotFound, Runs, is_over
 from soliloquy.recipes.packages import DEFAULT
 from soliloquy.recipes.prompts import changed_texts
@@ -39,8 +47,8 @@ def _runs(
     return Runs(gateway, token=_token(token_file), tls=client_tls(), deadline_seconds=_ANSWER_SECONDS)
 
 
-# Hands the command `runs`, not connected yet.
-gateway_options = gathered("runs", _runs)
+# Not connected yet.
+RUNS = gathered(_runs)
 
 
 def _token(file: Path | None) -> str:
@@ -72,21 +80,22 @@ _PROBLEMS = "The name of a bank, or of a file of the gateway."
 _NAME = "The name of the run in lists.  [default: made of problems and number]"
 
 
-def _limit(flag: str, most: int, text: str) -> Any:
-    return setting(f"{text}; 0 for the default.", flag, default=0, show_default=False, type=whole(0, most))
+def _limit(text: str, most: int) -> Any:
+    return setting(f"{text}; 0 for the default.", default=0, show_default=False, type=whole(0, most))
 
 
-_RUN = (
-    setting(_PROBLEMS, "--problems", required=True, metavar="BANK|FILE"),
-    setting("The recipe of the conversations.", "--recipe", default=DEFAULT),
-    setting("Accepted conversations wanted.", "--conversations", required=True, type=COUNT),
-    SEED,
-    _limit("--in-flight", IN_FLIGHT, "Conversations at once"),
-    _limit("--max-turns", TURNS, "Turns in a conversation"),
-    _limit("--max-attempts", ATTEMPTS, "Tries at a problem"),
-    setting(_NAME, "--name", default=""),
-    setting("Explain and outline each solution for the tutor first.", "--enrich", is_flag=True),
-)
+def _request(
+    problems: str = setting(_PROBLEMS, metavar="BANK|FILE"),
+    recipe: str = setting("The recipe of the conversations.", default=DEFAULT),
+    conversations: int = setting("Accepted conversations wanted.", type=COUNT),
+    seed: int = SEED,
+    in_flight: int = _limit("Conversations at once", IN_FLIGHT),
+    max_turns: int = _limit("Turns in a conversation", TURNS),
+    max_attempts: int = _limit("Tries at a problem", ATTEMPTS),
+    name: str = setting(_NAME, default=""),
+    enrich: bool = setting("Explain and outline each solution for the tutor first."),
+) -> dict[str, Any]:
+    return locals()
 
 
 @click.group(cls=Group)
@@ -100,8 +109,6 @@ def runs() -> None:
 
 @runs.command()
 @RUN_FILE
-@with_options(_RUN)
-@gateway_options
 @click.pass_context
 def start(
     context: click.Context,
@@ -111,8 +118,8 @@ def start(
     dry_run: bool = setting("Say what the run would take, and start nothing."),
     watch_run: bool = setting("Then watch it, like `soliloquy runs watch`.", "--watch"),
     as_json: bool = AS_JSON,
-    runs: Runs,
-    **request: Any,
+    runs: Runs = RUNS,
+    request: dict[str, Any] = gathered(_request),
 ) -> None:
     """Start a run, and print its id.
 
@@ -121,11 +128,7 @@ def start(
     changed = changed_texts(request["recipe"], prompts) if prompts else {}
     with runs:
         if dry_run:
-            forecast = runs.forecast(**request, prompts=changed)
-            if as_json:
-                echo(to_json(forecast))
-            else:
-                print_forecast(forecast)
+            tell_forecast(runs.forecast(**request, prompts=changed), as_json=as_json)
             return
         status = runs.start(**request, prompts=changed)
         if watch_run:
@@ -134,12 +137,11 @@ def start(
 
 
 @runs.command("list")
-@gateway_options
 def list_runs(
     *,
     state: str | None = setting("Only runs in this state.", type=Choice(_STATES)),
     as_json: bool = AS_JSON,
-    runs: Runs,
+    runs: Runs = RUNS,
 ) -> None:
     """List the runs, latest first."""
     with runs:
@@ -153,8 +155,7 @@ def list_runs(
 
 @runs.command()
 @_run
-@gateway_options
-def watch(*, as_json: bool = AS_JSON, runs: Runs, run: str) -> int:
+def watch(*, as_json: bool = AS_JSON, runs: Runs = RUNS, run: str) -> int:
     """Watch a run until it is over; it survives restarts of the gateway.
 
     The exit status is 0 if the run has all its conversations, 1 if it ended with fewer, and 130 after Ctrl-C, which
@@ -168,14 +169,10 @@ def _control(name: str, purpose: str, call: Callable[[Runs, str], RunStatus]) ->
     """Returns the command that calls the gateway about one run, and prints the status of the run."""
 
     @_run
-    @gateway_options
-    def control(*, as_json: bool = AS_JSON, runs: Runs, run: str) -> None:
+    def control(*, as_json: bool = AS_JSON, runs: Runs = RUNS, run: str) -> None:
         with runs:
             status = _of_run(runs, run, call)
-        if as_json:
-            echo(to_json(status))
-        else:
-            print_status(status)
+        tell_status(status, as_json=as_json)
 
     return click.command(name, cls=Command, help=purpose)(control)
 
@@ -192,13 +189,12 @@ for command in (
 @runs.command()
 @_run
 @click.argument("conversation", required=False)
-@gateway_options
 def conversations(
     *,
     limit: int = setting("The largest number to list.", "--limit", default=100, type=COUNT),
     follow: bool = setting("Conversations as they finish, until Ctrl-C."),
     as_json: bool = AS_JSON,
-    runs: Runs,
+    runs: Runs = RUNS,
     run: str,
     conversation: str | None,
 ) -> None:
@@ -211,7 +207,7 @@ def conversations(
             print_conversation(runs.conversation(run, conversation), as_json=as_json)
             return
         for finished in runs.tail(run) if follow else islice(runs.conversations(run), limit):
-            echo(to_json(finished) if as_json else conversation_line(finished))
+            echo(to_json(finished) if as_json else finished_line(finished))
 
 
 def _of_run(runs: Runs, beginning: str, call: Callable[[Runs, str], RunStatus]) -> RunStatus:
@@ -245,7 +241,7 @@ def _watch(runs: Runs, first: RunStatus, *, as_json: bool) -> int:
     finally:
         if not is_over(last):
             echo(f"run {first.id} continues: soliloquy runs watch {first.id}", err=True)
-    print_status(last)
+    tell_status(last)
     return _EXIT[last.state]
 
 

@@ -1,5 +1,4 @@
 import asyncio
-import json
 import re
 import time
 from collections.abc import Iterator, Sequence
@@ -10,12 +9,9 @@ import uvloop
 
 from soliloquy.cli.command import Group, setting
 from soliloquy.cli.observing import observing
-from soliloquy.cli.options import AS_JSON
-from soliloquy.cli.parameters import ADDRESS, DURATION, SIZE, duration_text, size_text
-from soliloquy.cli.service_options import GRACE, sandbox_options
-from soliloquy.cli.signals import stop_signals
-from soliloquy.cli.terminal import echo
-from soliloquy.cli.tls_options import TLS_HELP, client_tls, server_tls_options
+from soliloquy.cli.options import ADDRESS, AS_JSON, DURATION, SIZE, duration_text, size_text
+from soliloquy.cli.service_options import GRACE, SERVER_TLS, TLS_HELP, client_tls, sandbox_options
+from soliloquy.cli.terminal import answer, echo, stop_signals
 from soliloquy.client import Sandbox
 from soliloquy.runtime.code import names
 from soliloquy.runtime.failure import Failure
@@ -27,7 +23,6 @@ from soliloquy.v1.sandbox_pb2 import STATUS_OK, Execution, Job, Limits
 if TYPE_CHECKING:
     from soliloquy_services.executor.policy import SandboxSettings
 
-JOB_FAILED = 1
 # Time to reach a service and to wait for a free sandbox.
 _ANSWER_SECONDS = 10.0
 _OPTION = {"wall_seconds": "--wall", "memory_bytes": "--memory"}
@@ -75,8 +70,8 @@ def run(
         done = uvloop.run(_submit(job, address)) if address else run_here([job])[0]
     except Failure as error:
         raise Failure(_in_options(str(error))) from error
-    echo(json.dumps(outcome_json(done)) if as_json else "\n".join(outcome_lines(done)))
-    return 0 if done.status == STATUS_OK else JOB_FAILED
+    answer(outcome_json(done), outcome_lines(done), as_json=as_json)
+    return 0 if done.status == STATUS_OK else 1
 
 
 @sandbox.command()
@@ -90,16 +85,13 @@ def selftest() -> None:
 
 
 @sandbox.command()
-@server_tls_options
-@sandbox_options
-@observing("executor")
 def serve(
     *,
     listen: str = setting("Port 0 picks a free port.", default="127.0.0.1:50051", type=ADDRESS),
     grace: float = GRACE,
-    tls: ServerTls | None,
-    sandbox: "SandboxSettings",
-    traces: TraceSettings,
+    tls: ServerTls | None = SERVER_TLS,
+    sandbox: "SandboxSettings" = sandbox_options(),
+    traces: TraceSettings = observing("executor"),
 ) -> None:
     """Serve sandboxes over gRPC, with health checks and reflection.
 
@@ -206,13 +198,13 @@ def outcome_json(done: Execution) -> dict[str, Any]:
 
 def outcome_lines(done: Execution) -> Iterator[str]:
     line = f" (line {done.error_line})" if done.error_line else ""
-    yield _printable(f"{status_name(done)}: {done.error}{line}" if done.error else status_name(done))
+    yield f"{status_name(done)}: {done.error}{line}" if done.error else status_name(done)
     for named in done.values:
         again = "  (recomputed on the host)" if named.name in done.recomputed else ""
-        yield _printable(f"{named.name} = {shown(named.value)}{again}")
+        yield f"{named.name} = {shown(named.value)}{again}"
     if done.stdout:
         yield "stdout:"
-        yield from (f"    {_printable(printed)}" for printed in done.stdout.splitlines())
+        yield from (f"    {printed}" for printed in done.stdout.splitlines())
     if done.isolation:
         lane = lane_name(done).replace("_", "-")
         times = f"{_milliseconds(done.seconds)} after waiting {_milliseconds(done.waited_seconds)}"
@@ -221,8 +213,3 @@ def outcome_lines(done: Execution) -> Iterator[str]:
 
 def _milliseconds(seconds: float) -> str:
     return f"{seconds * 1_000:.1f} ms"
-
-
-def _printable(text: str) -> str:
-    """Escapes control characters, which could steer the terminal."""
-    return "".join(char if char.isprintable() or char == "\t" else repr(char)[1:-1] for char in text)

@@ -1,24 +1,41 @@
 """Options of the commands that run services. Each can also come from the environment, as in a container."""
 
-import functools
 import os
-from collections.abc import Callable, Mapping, Sequence
-from inspect import signature
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from pydantic import TypeAdapter, ValidationError
 
-from soliloquy.cli.command import option, setting, settings_of
-from soliloquy.cli.options import COUNT, EXISTING_FOLDER, NEW_FOLDER, WORKERS
-from soliloquy.cli.parameters import DURATION, SIZE, Choice, whole
+from soliloquy.cli.command import gathered, option, setting
+from soliloquy.cli.options import (
+    ADDRESS,
+    BROKERS,
+    COUNT,
+    DURATION,
+    EXISTING_FILE,
+    EXISTING_FOLDER,
+    NEW_FOLDER,
+    SIZE,
+    WORKERS,
+    Choice,
+    whole,
+)
 from soliloquy.dataset.layout import ShardLimits
 from soliloquy.recipes.prompts import BrokenPrompt, changed_texts
 from soliloquy.recipes.recipe import checked_prompts, load_judges
-from soliloquy.runtime.files import refuse_foreign
+from soliloquy.runs.assignment import GatewayAssignment
+from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.files import read_regular_text, refuse_foreign
+from soliloquy.runtime.model.settings import Models
+from soliloquy.runtime.model.settings_file import checked_endpoint
+from soliloquy.runtime.tls import ServerTls, Tls
+from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.standin.faults import LEVELS
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 T = TypeVar("T")
 
 
@@ -29,33 +46,6 @@ def from_environment(variable: str, kind: click.ParamType[T]) -> T | None:
         return kind.convert(given, None, None) if given else None
     except click.BadParameter as bad:
         raise click.UsageError(f"{variable}: {bad.message}") from bad
-
-
-def with_options(options: Sequence[Callable[[Command], Command]]) -> Callable[[Command], Command]:
-    def decorate(command: Command) -> Command:
-        for each in reversed(options):
-            command = each(command)
-        return command
-
-    return decorate
-
-
-def gathered(name: str, build: Callable[..., Any]) -> Callable[[Command], Callable[..., Any]]:
-    """Hands the command `name`, which `build` makes of its parameters; those with a setting are options."""
-    parts = signature(build).parameters
-
-    def decorate(command: Command) -> Callable[..., Any]:
-        @functools.wraps(command)
-        def with_whole(*arguments: Any, **values: Any) -> Any:
-            values[name] = build(**{part: values.pop(part) for part in parts})
-            return command(*arguments, **values)
-
-        # Click reads them in reverse.
-        params = [*getattr(command, "__click_params__", ()), *reversed([*settings_of(build)])]
-        vars(with_whole)["__click_params__"] = params
-        return with_whole
-
-    return decorate
 
 
 def _checked(_: click.Context, __: click.Parameter, classifiers: Path | None) -> Path | None:
@@ -95,8 +85,8 @@ def chosen_prompts(recipe: str, place: Path | None) -> Mapping[str, str]:
     return changed
 
 
-def collector_options(command: Command) -> Callable[..., Any]:
-    """Hands the command `datasets`, the settings of the collector."""
+def collector_options() -> Any:
+    """Returns the options of the collector, which make its settings."""
     from soliloquy_services.collector.settings import LiveSettings
 
     usual = LiveSettings()
@@ -115,11 +105,11 @@ def collector_options(command: Command) -> Callable[..., Any]:
         limits = ShardLimits(rows=shard_rows)
         return LiveSettings(data=data, store=store, shard_seconds=shard_seconds, limits=limits)
 
-    return gathered("datasets", settings)(command)
+    return gathered(settings)
 
 
-def sandbox_options(command: Command) -> Callable[..., Any]:
-    """Hands the command `sandbox`, the settings of the executor."""
+def sandbox_options() -> Any:
+    """Returns the options of the executor, which make its settings."""
     from soliloquy_services.executor.policy import SandboxSettings
 
     usual = SandboxSettings()
@@ -134,4 +124,190 @@ def sandbox_options(command: Command) -> Callable[..., Any]:
     ) -> SandboxSettings:
         return SandboxSettings(sandboxes=sandboxes, wall_seconds=wall, memory_bytes=memory, audit=audit)
 
-    return gathered("sandbox", settings)(command)
+    return gathered(settings)
+
+
+# For the options that name a server.
+TLS_HELP = "docs/operating.md names the variables for TLS."
+
+
+def _server_tls(
+    tls_cert: Path | None = option("PEM: the server's certificate; requires --tls-key.", type=EXISTING_FILE),
+    tls_key: Path | None = option("PEM: the key of --tls-cert.", type=EXISTING_FILE),
+    client_ca: Path | None = option("PEM: the authority that signs the certificates of callers.", type=EXISTING_FILE),
+) -> ServerTls | None:
+    """Raises UsageError for options that contradict each other, and Failure for files that cannot be used."""
+    if (tls_cert is None) != (tls_key is None):
+        raise click.UsageError("--tls-cert requires --tls-key" if tls_cert else "--tls-key requires --tls-cert")
+    if tls_cert is None or tls_key is None:
+        if client_ca:
+            raise click.UsageError("--client-ca requires --tls-cert")
+        return None
+    tls = ServerTls(certificate=tls_cert, key=tls_key, client_ca=client_ca)
+    # Bad files end the command before it starts a process.
+    tls.for_http()
+    return tls
+
+
+SERVER_TLS = gathered(_server_tls)
+
+
+def client_tls() -> Tls | None:
+    """Reads how this process knows the servers of ours that it calls, and is known to them."""
+    ca, certificate, key = map(_file, ("SOLILOQUY_CA_FILE", "SOLILOQUY_CERTIFICATE_FILE", "SOLILOQUY_KEY_FILE"))
+    if key and not certificate:
+        raise click.UsageError("SOLILOQUY_KEY_FILE requires SOLILOQUY_CERTIFICATE_FILE")
+    encrypted = ca or certificate or from_environment("SOLILOQUY_TLS", click.BOOL)
+    return Tls(ca=ca, certificate=certificate, key=key) if encrypted else None
+
+
+def _file(variable: str) -> Path | None:
+    path = os.environ.get(variable)
+    if path and not Path(path).is_file():
+        raise Failure(f"{variable} is {path!r}, which is not a file")
+    return Path(path) if path else None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GatewayOptions:
+    grpc: str | None = option("Serve gRPC there.  [default: the next port]", type=ADDRESS)
+    tokens: Path | None = option("Callers and their roles, as TOML; otherwise only this machine.", type=EXISTING_FILE)
+    problem_files: Path | None = option("The folder of problem files that a run may name.", type=EXISTING_FOLDER)
+    chat_endpoints: tuple[str, ...] = option(
+        "An OpenAI-compatible API that a chat may ask; without --tokens, also any on this machine. Repeatable.",
+        "--chat-endpoint",
+        metavar="URL",
+    )
+    adapters: str | None = option("The registry of adapters to show.", metavar="DIR|URL")
+    evaluations: Path | None = option("The folder of evaluations to show.", type=EXISTING_FOLDER)
+    tls: ServerTls | None = SERVER_TLS
+
+    def assignment(self, *, listen: str, datasets: str | None, models: Models, sandbox: str) -> GatewayAssignment:
+        from soliloquy_services.gateway.access.tokens import read_tokens
+        from soliloquy_services.gateway.settings import GatewaySettings
+
+        for url in self.chat_endpoints:
+            checked_endpoint({"engine": "openai", "base_url": url}, "--chat-endpoint")
+        # Bad files end the command before it starts a process.
+        if self.tokens:
+            read_tokens(self.tokens)
+        settings = GatewaySettings(
+            listen=listen,
+            grpc=self.grpc or _next_port(listen),
+            tokens=self.tokens,
+            tls=self.tls,
+            models=models,
+            datasets=datasets,
+            adapters=self.adapters,
+            evaluations=self.evaluations,
+            chat_endpoints=self.chat_endpoints,
+        )
+        return GatewayAssignment(settings=settings, problem_files=self.problem_files, sandbox=sandbox)
+
+
+GATEWAY = gathered(GatewayOptions)
+
+
+def _next_port(address: str) -> str:
+    host, _, port = address.rpartition(":")
+    return f"{host}:{int(port) + 1 if int(port) else 0}"
+
+
+_PREFIX = "SOLILOQUY_KAFKA_"
+PASSWORD_FILE = f"{_PREFIX}PASSWORD_FILE"
+# How to log in does not change between commands, so that only the environment says it.
+VARIABLES = {
+    f"{_PREFIX}{field.name.upper()}": field.name
+    for field in fields(KafkaSettings)
+    if field.name not in ("bootstrap", "prefix")
+}
+
+
+def _prefix(_: click.Context, __: click.Parameter, prefix: str) -> str:
+    if re.fullmatch(r"[\w.-]{0,64}", prefix, re.ASCII) is None:
+        raise click.BadParameter(f"invalid prefix {prefix!r}: use letters, digits, '.', '_' and '-'")
+    return prefix
+
+
+_KAFKA = option(
+    f"Brokers, one of which must be up. {_PREFIX}SECURITY, _USERNAME, _PASSWORD_FILE, _CA_FILE and others of "
+    "docs/operating.md log in.",
+    type=BROKERS,
+    metavar="HOST:PORT[,HOST:PORT]...",
+)
+_TOPICS = "The prefix of all topics and groups, for installations that share a Kafka."
+
+
+def _kafka(
+    kafka: str | None = _KAFKA, kafka_prefix: str = option(_TOPICS, default="", callback=_prefix)
+) -> KafkaSettings | None:
+    return _kafka_settings(kafka, kafka_prefix) if kafka else None
+
+
+def _required(kafka: KafkaSettings | None = gathered(_kafka)) -> KafkaSettings:
+    if kafka is None:
+        raise click.UsageError("--kafka HOST:PORT is required, or SOLILOQUY_KAFKA in the environment")
+    return kafka
+
+
+# None if no Kafka is named.
+KAFKA, REQUIRED_KAFKA = gathered(_kafka), gathered(_required)
+
+
+def _kafka_settings(bootstrap: str, prefix: str) -> KafkaSettings:
+    chosen = {name: os.environ[variable] for variable, name in VARIABLES.items() if os.environ.get(variable)}
+    if file := os.environ.get(PASSWORD_FILE):
+        chosen["password"] = _password(Path(file))
+    try:
+        settings = TypeAdapter(KafkaSettings).validate_python({"bootstrap": bootstrap, "prefix": prefix, **chosen})
+    except ValidationError as error:
+        [first, *_] = error.errors()
+        raise click.UsageError(f"{_PREFIX}{str(first['loc'][0]).upper()} {first['input']!r}: {first['msg']}") from None
+    if conflict := _conflict(settings):
+        raise click.UsageError(conflict)
+    # Commands without a Kafka never load its client.
+    from soliloquy.runtime.transports.kafka.connection import client_options
+    from soliloquy.runtime.transports.kafka.tokens import is_safe
+
+    if settings.token_url and not is_safe(settings.token_url):
+        raise click.UsageError(f"{_PREFIX}TOKEN_URL {settings.token_url!r}: use https, since it is sent a secret")
+    # It reads the certificates.
+    client_options(settings)
+    return settings
+
+
+def _password(file: Path) -> str:
+    try:
+        return read_regular_text(file).rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise Failure(f"cannot read a password from {file} ({error})") from error
+
+
+def _conflict(settings: KafkaSettings) -> str:
+    """Returns why settings cannot be combined; empty if they can."""
+    security = f"{_PREFIX}SECURITY"
+    bearer = settings.mechanism == "OAUTHBEARER"
+    if settings.sasl and bearer and bool(settings.token_file) == bool(settings.token_url):
+        return f"{_PREFIX}MECHANISM=OAUTHBEARER requires one of {_PREFIX}TOKEN_FILE and {_PREFIX}TOKEN_URL"
+    if settings.sasl and not settings.token_file and not settings.username:
+        return f"{security}={settings.security} requires {_PREFIX}USERNAME"
+    if settings.sasl and not settings.token_file and not settings.password:
+        return f"{security}={settings.security} requires {_PREFIX}PASSWORD or {PASSWORD_FILE}"
+    tokens = {"TOKEN_FILE": settings.token_file, "TOKEN_URL": settings.token_url}
+    if not bearer and any(tokens.values()):
+        return f"{_PREFIX}{_first(tokens)} requires {_PREFIX}MECHANISM=OAUTHBEARER, not {settings.mechanism}"
+    if settings.token_scope and not settings.token_url:
+        return f"{_PREFIX}TOKEN_SCOPE requires {_PREFIX}TOKEN_URL"
+    if settings.key_file and not settings.certificate_file:
+        return f"{_PREFIX}KEY_FILE requires {_PREFIX}CERTIFICATE_FILE"
+    login = {"USERNAME": settings.username, "PASSWORD": settings.password, "MECHANISM": settings.mechanism != "PLAIN"}
+    if not settings.sasl and any(login.values()):
+        return f"{_PREFIX}{_first(login)} requires {security}=SASL_SSL, not {settings.security}"
+    files = {"CA_FILE": settings.ca_file, "CERTIFICATE_FILE": settings.certificate_file}
+    if not settings.tls and any(files.values()):
+        return f"{_PREFIX}{_first(files)} requires {security}=SSL or SASL_SSL, not {settings.security}"
+    return ""
+
+
+def _first(values: Mapping[str, object]) -> str:
+    return next(name for name, value in values.items() if value)

@@ -1,21 +1,32 @@
 """Tables and lines in a terminal."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from rich.table import Table
+from rich.console import JustifyMethod, RenderableType
+from rich.table import Column, Table
 from rich.text import Text
 
 from soliloquy.cli.terminal import visible
-from soliloquy.v1.conversation_pb2 import Ending
+from soliloquy.v1.conversation_pb2 import Ending, Summary
 
 _QUESTION_CHARACTERS = 60
 
 
-def table(*heads: str) -> Table:
-    """Returns a table whose first column names the rows and whose others hold numbers."""
+def table(*heads: str, rows: Iterable[Iterable[RenderableType]] = (), align: JustifyMethod = "right") -> Table:
+    """Returns a table whose first column names the rows and whose others hold numbers, unless they are aligned left."""
     made = Table(*heads)
     for column in made.columns[1:]:
-        column.justify = "right"
+        column.justify = align
+    for row in rows:
+        made.add_row(*row)
+    return made
+
+
+def plain_table(*heads: str, rows: Iterable[Iterable[RenderableType]]) -> Table:
+    """Returns a table without lines, whose first column is not wrapped, so that its names can be copied."""
+    made = Table(Column(heads[0], no_wrap=True), *heads[1:], box=None, header_style="bold", pad_edge=False)
+    for row in rows:
+        made.add_row(*row)
     return made
 
 
@@ -36,7 +47,13 @@ def ending(value: Ending) -> str:
     return word.removeprefix("ENDING_").lower().replace("_", " ")
 
 
-def short(question: str) -> str:
+def short(text: str, most: int = _QUESTION_CHARACTERS) -> str:
     """Returns one line without control characters."""
-    plain = " ".join("".join(char if char.isprintable() else " " for char in question).split())
-    return plain if len(plain) <= _QUESTION_CHARACTERS else f"{plain[:_QUESTION_CHARACTERS]}…"
+    plain = " ".join("".join(char if char.isprintable() else " " for char in text).split())
+    return plain if len(plain) <= most else f"{plain[:most]}…"
+
+
+def conversation_line(id: str, ended: Ending, summary: Summary) -> str:
+    flags = f"  {summary.flags} flags" if summary.flags else ""
+    counts = f"{ending(ended):<10} {summary.turns:>2} turns {summary.python_turns:>2} with Python{flags}"
+    return f"{id}  {counts}  {summary.topic:<12}  {short(summary.question)}".rstrip()

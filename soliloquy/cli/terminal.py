@@ -1,8 +1,10 @@
 """The one way to a terminal: what others wrote cannot control it, and what it cannot show does not end a command."""
 
+import asyncio
 import functools
 import io
 import json
+import signal
 import sys
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -55,6 +57,18 @@ def echo(message: object = "", *, err: bool = False) -> None:
     click.echo(visible(str(message)), err=err)
 
 
+def answer(found: Any, parts: Iterable[Any], *, as_json: bool, quiet: bool = False) -> None:
+    """Prints what a command found: as JSON, or in parts for people, lines and what Rich draws."""
+    if as_json:
+        echo(json.dumps(found))
+    elif not quiet:
+        for part in parts:
+            if isinstance(part, str):
+                echo(part)
+            else:
+                open_console().print(part)
+
+
 def open_console(**options: Any) -> "Console":
     """Returns a console that prints texts without markup, and their control characters in Python's notation."""
     return _visible_console()(highlight=False, markup=False, **options)
@@ -80,3 +94,16 @@ def escape_unprintable() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+def end_when_asked() -> None:
+    """Makes SIGTERM end a command like Ctrl-C."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def stop_signals() -> asyncio.Event:
+    """Returns an event that SIGINT and SIGTERM set."""
+    stopped = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    return stopped

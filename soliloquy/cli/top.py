@@ -1,14 +1,16 @@
-"""`soliloquy top`: sums the metrics of all services up, and shows them in a terminal of any width."""
+"""`soliloquy top`: sums the metrics of all services up, and shows them in a terminal."""
 
 import json
 import time
-from collections import deque
+import urllib.request
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import click
-from rich.cells import cell_len
+from prometheus_client.parser import text_string_to_metric_families
 from rich.columns import Columns
 from rich.console import Group, RenderableType
 from rich.live import Live
@@ -16,36 +18,135 @@ from rich.table import Table
 from rich.text import Text
 
 from soliloquy.cli.command import Command, setting
-from soliloquy.cli.options import AS_JSON
-from soliloquy.cli.parameters import ADDRESS, DURATION
-from soliloquy.cli.processes import processes_of_up
-from soliloquy.cli.scrape import Interval, Scrape, scrape
+from soliloquy.cli.observe import processes_of_up
+from soliloquy.cli.options import ADDRESS, AS_JSON, DURATION
+from soliloquy.cli.progress import duration
 from soliloquy.cli.terminal import echo, open_console
 from soliloquy.runtime.failure import Failure
+
+PATIENCE_SECONDS = 2.0
+# Processes to scrape at once.
+_THREADS = 16
+
+# The name and the labels of a series.
+Series = tuple[str, tuple[tuple[str, str], ...]]
+Samples = Mapping[Series, float]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scrape:
+    at: float
+    # By the name of the process.
+    samples: Mapping[str, Samples]
+    # Why a process did not answer, by its name.
+    silent: Mapping[str, str] = field(default_factory=dict)
+
+
+def scrape(addresses: Mapping[str, str]) -> Scrape:
+    """Scrapes every process, given its name and address."""
+    with ThreadPoolExecutor(max_workers=min(len(addresses), _THREADS)) as threads:
+        answers = dict(zip(addresses, threads.map(_samples, addresses, addresses.values()), strict=True))
+    return Scrape(
+        at=time.monotonic(),
+        samples={name: answer for name, answer in answers.items() if not isinstance(answer, str)},
+        silent={name: answer for name, answer in answers.items() if isinstance(answer, str)},
+    )
+
+
+def _samples(name: str, address: str) -> Samples | str:
+    try:
+        with urllib.request.urlopen(f"http://{address}/metrics", timeout=PATIENCE_SECONDS) as response:
+            return read(response.read().decode())
+    except (OSError, ValueError) as error:
+        source = address if name == address else f"{name} on {address}"
+        return f"{source} does not answer ({_reason(error)})"
+
+
+def _reason(error: Exception) -> object:
+    reason = getattr(error, "reason", error)
+    return getattr(reason, "strerror", None) or reason
+
+
+def read(text: str) -> Samples:
+    """Parses our own metrics only, and of a histogram only its sum and count."""
+    ours = "\n".join(line for line in text.splitlines() if line.startswith("soliloquy_") and "_bucket{" not in line)
+    return {
+        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(ours + "\n")
+        for sample in family.samples
+    }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Interval:
+    """The time between two scrapes."""
+
+    before: Scrape
+    after: Scrape
+
+    @property
+    def seconds(self) -> float:
+        return self.after.at - self.before.at
+
+    def series(self, name: str, **labels: str) -> Iterator[tuple[dict[str, str], float]]:
+        """Yields labels and newest value of each series in all processes; `process` is added to the labels."""
+        for process, samples in self.after.samples.items():
+            for (each, pairs), value in samples.items():
+                if each == name and labels.items() <= (known := dict(pairs)).items():
+                    yield known | {"process": process}, value
+
+    def value(self, name: str, **labels: str) -> float:
+        return sum(value for _, value in self.series(name, **labels))
+
+    def total(self, name: str, **labels: str) -> int:
+        return int(self.value(name, **labels))
+
+    def sums(self, name: str, by: str, **labels: str) -> dict[str, float]:
+        found: defaultdict[str, float] = defaultdict(float)
+        for known, value in self.series(name, **labels):
+            found[known[by]] += value
+        return dict(found)
+
+    def increase(self, name: str, **labels: str) -> float:
+        """Sums the increase of all processes; a restarted one counts from zero, one not seen before is left out."""
+        total = 0.0
+        for known, value in self.series(name, **labels):
+            process = known.pop("process")
+            if process in self.before.samples:
+                earlier = self.before.samples[process].get((name, tuple(sorted(known.items()))), 0.0)
+                total += value - earlier if value >= earlier else value
+        return total
+
+    def rate(self, name: str, **labels: str) -> float | None:
+        return self.increase(name, **labels) / self.seconds if self.seconds else None
+
+    def mean(self, name: str, **labels: str) -> float | None:
+        """Returns the mean of a histogram, or None if nothing was observed in the interval."""
+        count = self.increase(f"{name}_count", **labels)
+        return self.increase(f"{name}_sum", **labels) / count if count else None
+
 
 # Rates are means over this many scrapes.
 _SCRAPES = 6
 _GAP = 2
-# The figures of a service, a role or all of them, by name.
+# The figures of a service or of all of them, by name.
 Row = Mapping[str, Any]
-Labels = Mapping[str, str]
 
 
 @click.command(cls=Command)
 @click.argument("addresses", nargs=-1, metavar="[HOST:PORT]...", type=ADDRESS)
-@processes_of_up()
 def top(
     *,
     every: float = setting("Time between two scrapes.", default="2s", type=DURATION),
     once: bool = setting("Print once and exit; the default if the output is not a terminal."),
     as_json: bool = AS_JSON,
     addresses: tuple[str, ...],
-    processes: Mapping[str, str],
+    processes: Mapping[str, str] = processes_of_up(),
 ) -> None:
     """Show backlog, throughput and cost of running services.
 
     Reads /metrics at each HOST:PORT, or from the services of `soliloquy up --http-from PORT`. Counts start with a
-    service; durations (waits, works, a call) are means of the last seconds.
+    service; rates are means of the last seconds.
     """
     named = {address: address for address in addresses} | dict(processes)
     if not named:
@@ -59,11 +160,11 @@ def top(
                 if once:
                     return
         elif once or not terminal.is_terminal:
-            terminal.print(view(next(overviews), terminal.width))
+            terminal.print(view(next(overviews)))
         else:
             with Live(console=terminal, screen=True, auto_refresh=False) as live:
                 for now in overviews:
-                    live.update(view(now, terminal.width), refresh=True)
+                    live.update(view(now), refresh=True)
     except KeyboardInterrupt:
         return
 
@@ -75,9 +176,6 @@ class Overview:
     silent: Mapping[str, str]
     conversations: Row
     stages: Sequence[Row]
-    sandbox: Row
-    # The model calls of each role, and of all of them.
-    roles: Sequence[Row]
     calls: Row
 
 
@@ -92,18 +190,40 @@ def _overviews(named: Mapping[str, str], every: float) -> Iterator[Overview]:
         yield overview(Interval(before=scrapes[0], after=scrapes[-1]))
 
 
+# By their name in JSON, how figures are read of an interval, and from which metric.
+Figures = Mapping[str, tuple[Callable[..., Any], str]]
+
+_CONVERSATIONS: Figures = {
+    "under_way": (Interval.total, "conversations_under_way"),
+    "limit": (Interval.total, "admission_limit"),
+    "turn_seconds": (Interval.mean, "turn_seconds"),
+}
+_CALLS: Figures = {
+    "batches": (Interval.total, "model_batches"),
+    "batched": (Interval.total, "model_batched_requests"),
+    "unbatched": (Interval.total, "model_unbatched_requests"),
+    "unpriced": (Interval.total, "model_unpriced_tokens_total"),
+    "cost": (Interval.value, "model_cost_total"),
+}
+_STAGE: Figures = {
+    "lag": (Interval.total, "lag_events"),
+    "rate": (Interval.rate, "events_succeeded_total"),
+    "given_up": (Interval.total, "events_dead_total"),
+}
+
+
 def overview(now: Interval) -> Overview:
-    services = now.sums("soliloquy_lanes", "service")
-    roles = now.sums("soliloquy_model_answers_total", "role")
     return Overview(
         processes=len(now.after.samples),
         silent=now.after.silent,
         conversations=_conversations(now),
-        stages=[{one.name: one.read(now, {"service": name}) for one in _STAGES} for name in services],
-        sandbox=_sandbox(now),
-        roles=[{one.name: one.read(now, {"role": name}) for one in _ROLES} for name in roles],
+        stages=[_stage(now, name) for name in now.sums("soliloquy_lanes", "service")],
         calls=_calls(now),
     )
+
+
+def _read(now: Interval, figures: Figures, **labels: str) -> dict[str, Any]:
+    return {name: read(now, f"soliloquy_{metric}", **labels) for name, (read, metric) in figures.items()}
 
 
 def _conversations(now: Interval) -> Row:
@@ -113,207 +233,78 @@ def _conversations(now: Interval) -> Row:
     for labels, value in now.series("soliloquy_dead_letters"):
         letters[labels["topic"]] = max(letters.get(labels["topic"], 0.0), value)
     return {
-        "under_way": int(now.value("soliloquy_conversations_under_way")),
-        "limit": int(now.value("soliloquy_admission_limit")),
-        "accepted": int(now.value(finished, outcome="accepted")),
-        "rejected": int(now.value(finished, outcome="rejected")),
+        **_read(now, _CONVERSATIONS),
+        **{outcome: now.total(finished, outcome=outcome) for outcome in ("accepted", "rejected")},
         "rate": now.rate(finished, outcome="accepted"),
-        "turn_seconds": now.mean("soliloquy_turn_seconds"),
         "dead_letters": int(sum(letters.values())),
     }
 
 
-def _sandbox(now: Interval) -> Row:
-    jobs = now.sums("soliloquy_sandbox_jobs_total", "status")
-    # Every process exports the metric, but only executors have sandboxes.
-    executors = now.sums("soliloquy_lanes", "process", service="executor")
-    ready = [value for labels, value in now.series("soliloquy_sandbox_ready") if labels["process"] in executors]
+def _stage(now: Interval, service: str) -> Row:
+    oldest = now.series("soliloquy_oldest_uncommitted_seconds", service=service)
     return {
-        "executors": len(executors),
-        "ready": int(sum(ready)),
-        "busy": int(now.value("soliloquy_sandbox_busy")),
-        "rate": now.rate("soliloquy_sandbox_jobs_total"),
-        "job_seconds": now.mean("soliloquy_sandbox_job_seconds"),
-        "failed": int(sum(count for status, count in jobs.items() if status != "ok")),
-        "refused": int(now.value("soliloquy_sandbox_jobs_refused_total")),
-        "deaths": int(now.value("soliloquy_sandbox_deaths_total")),
+        "service": service,
+        "processes": len(now.sums("soliloquy_lanes", "process", service=service)),
+        "oldest_seconds": max((age for _, age in oldest), default=0.0),
+        **_read(now, _STAGE, service=service),
     }
 
 
 def _calls(now: Interval) -> Row:
     accepted = now.value("soliloquy_conversations_finished_total", outcome="accepted")
-    cost = now.value("soliloquy_model_cost_total")
     kinds = now.sums("soliloquy_model_tokens_total", "kind")
     read = sum(kinds.get(kind, 0.0) for kind in ("prompt", "cached", "cache_write"))
-    counts = {"in_flight": "in_flight", "width": "width", "faults": "faults_total", "batches": "batches"}
-    counts |= {"batched": "batched_requests", "unbatched": "unbatched_requests", "unpriced": "unpriced_tokens_total"}
+    figures = _read(now, _CALLS)
     return {
-        **{name: int(now.value(f"soliloquy_model_{metric}")) for name, metric in counts.items()},
+        **figures,
         # Endpoints whose circuit breaker is open.
         "shut": [endpoint for endpoint, shut in now.sums("soliloquy_model_shut", "endpoint").items() if shut],
-        "cost": cost,
         # The share of the prompt tokens that caches held.
         "cached": kinds.get("cached", 0.0) / read if read else None,
         # Both include rejected conversations.
-        "cost_each": cost / accepted if accepted else None,
+        "cost_each": figures["cost"] / accepted if accepted else None,
         "tokens_each": now.value("soliloquy_conversation_tokens_total") / accepted if accepted else None,
     }
 
 
-class Figure(NamedTuple):
-    """A figure of each row of a table: its name in JSON, where it comes from, and its column if it has one."""
-
-    name: str
-    read: Callable[[Interval, Labels], float | str | None]
-    title: str = ""
-    cell: Callable[[Row], Text | str] = lambda _: ""
-    # Columns of the highest rank are left out first.
-    rank: int = 0
-
-
-def _total(metric: str) -> Callable[[Interval, Labels], int]:
-    return lambda now, labels: int(now.value(metric, **labels))
-
-
-def _rate_of(metric: str) -> Callable[[Interval, Labels], float | None]:
-    return lambda now, labels: now.rate(metric, **labels)
-
-
-def _mean_of(metric: str) -> Callable[[Interval, Labels], float | None]:
-    return lambda now, labels: now.mean(metric, **labels)
-
-
-def _oldest(now: Interval, labels: Labels) -> float:
-    return max((age for _, age in now.series("soliloquy_oldest_uncommitted_seconds", **labels)), default=0.0)
-
-
-def _unusable(now: Interval, labels: Labels) -> int:
-    """Counts answers that were asked for again, or could never be used."""
-    answers = now.sums("soliloquy_model_answers_total", "outcome", **labels)
-    return int(answers.get("reasked", 0) + answers.get("failed", 0))
-
-
-def _replicated(row: Row) -> str:
-    return f"{row['service']} x{row['processes']}" if row["processes"] > 1 else str(row["service"])
-
-
-def _concern(name: str, style: str) -> Callable[[Row], Text]:
-    return lambda row: Text(f"{row[name]:,}", style=style if row[name] else "dim")
-
-
-def _lasting(name: str) -> Callable[[Row], str]:
-    return lambda row: _duration(row[name])
-
-
-def _pace(name: str) -> Callable[[Row], str]:
-    return lambda row: _rate(row[name])
-
-
-def _busy(row: Row) -> str:
-    return f"{row['running']} of {row['lanes']}"
-
-
-def _unread(row: Row) -> Text:
-    return Text(_share(row["unreadable"], row["answers"]), style="yellow" if row["unreadable"] else "")
-
-
-_ANSWERS, _TOKENS = "soliloquy_model_answers_total", "soliloquy_model_tokens_total"
-_STAGES = (
-    Figure("service", lambda _, of: of["service"], "service", _replicated),
-    Figure("processes", lambda now, of: len(now.sums("soliloquy_lanes", "process", **of))),
-    Figure("lag", _total("soliloquy_lag_events"), "lag", lambda row: f"{row['lag']:,}"),
-    Figure("oldest_seconds", _oldest, "oldest", _lasting("oldest_seconds"), 3),
-    Figure("rate", _rate_of("soliloquy_events_succeeded_total"), "done/s", _pace("rate")),
-    Figure("running", _total("soliloquy_lanes_in_use"), "running", _busy, 2),
-    Figure("lanes", _total("soliloquy_lanes")),
-    Figure("waits_seconds", _mean_of("soliloquy_queue_seconds"), "waits", _lasting("waits_seconds"), 4),
-    Figure("works_seconds", _mean_of("soliloquy_handler_seconds"), "works", _lasting("works_seconds"), 4),
-    Figure("retries", _total("soliloquy_handler_retries_total"), "again", _concern("retries", "yellow"), 5),
-    Figure("parked", _total("soliloquy_events_parked_total"), "parked", _concern("parked", "yellow"), 5),
-    Figure("given_up", _total("soliloquy_events_dead_total"), "given up", _concern("given_up", "bold red"), 1),
-)
-_ROLES = (
-    Figure("role", lambda _, of: of["role"], "asks the model", lambda row: row["role"]),
-    Figure("answers", _total(_ANSWERS)),
-    Figure("rate", _rate_of(_ANSWERS), "asked/s", _pace("rate")),
-    Figure("call_seconds", _mean_of("soliloquy_model_seconds"), "a call", _lasting("call_seconds"), 2),
-    Figure("tokens_per_second", _rate_of(_TOKENS), "tokens/s", _pace("tokens_per_second"), 3),
-    Figure("cost", lambda now, of: now.value("soliloquy_model_cost_total", **of), "cost", lambda row: _cost(row), 4),
-    Figure("unpriced", _total("soliloquy_model_unpriced_tokens_total")),
-    Figure("unreadable", _unusable, "unreadable", _unread, 1),
-)
-
-
-def view(now: Overview, width: int) -> RenderableType:
+def view(now: Overview) -> RenderableType:
     parts: list[RenderableType] = [Text(line, style="bold red") for line in now.silent.values()]
     if letters := now.conversations["dead_letters"]:
         parts.append(Text(f"{letters:,} dead letters: run soliloquy dlq list", style="bold red"))
     parts += [Text(f"circuit breaker open: {shut}", style="bold red") for shut in now.calls["shut"]]
-    lines = [_of_conversations(now.conversations), _of_calls(now.calls), _of_sandbox(now.sandbox)]
-    parts += [Columns(words, padding=(0, _GAP, 0, 0)) for words in lines]
-    parts += [Text(), _table(_STAGES, now.stages, width)]
-    if now.roles:
-        parts += [Text(), _table(_ROLES, now.roles, width)]
-    return Group(*parts)
-
-
-def _table(figures: Sequence[Figure], rows: Sequence[Row], width: int) -> Table:
-    columns = [one for one in figures if one.title]
-    cells = [[one.cell(row) for row in rows] for one in columns]
-    wide = [max(map(cell_len, [one.title, *map(str, below)])) for one, below in zip(columns, cells, strict=True)]
-    shown = list(range(len(columns)))
-    while sum(wide[place] + _GAP for place in shown) - _GAP > width and len(shown) > 1:
-        shown.remove(max(shown, key=lambda place: columns[place].rank))
+    for line in (_of_conversations(now.conversations), _of_calls(now.calls)):
+        words = [Text.assemble((f"{word} ", "dim"), (figure, style)) for word, figure, style in line if figure]
+        parts.append(Columns(words, padding=(0, _GAP, 0, 0)))
     table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="dim")
-    for place in shown:
-        table.add_column(columns[place].title, justify="right" if place else "left", no_wrap=True)
-    for row in range(len(rows)):
-        table.add_row(*(cells[place][row] for place in shown))
-    return table
+    for place, title in enumerate(("service", "lag", "oldest", "done/s", "failed")):
+        table.add_column(title, justify="right" if place else "left", no_wrap=True)
+    for row in now.stages:
+        name = row["service"] + (f" x{row['processes']}" if row["processes"] > 1 else "")
+        failed = Text(f"{row['given_up']:,}", style="bold red" if row["given_up"] else "dim")
+        table.add_row(name, f"{row['lag']:,}", _duration(row["oldest_seconds"]), _rate(row["rate"]), failed)
+    return Group(*parts, Text(), table)
 
 
-def _of_conversations(now: Row) -> Iterator[Text]:
-    yield _words("accepted", f"{now['accepted']:,}", "bold green")
-    yield _words("rejected", f"{now['rejected']:,} ({_share(now['rejected'], now['accepted'] + now['rejected'])})")
-    if now["rate"] is not None:
-        yield _words("a minute", f"{60 * now['rate']:,.0f}")
-    yield _words("under way", f"{now['under_way']} of {now['limit']}" if now["limit"] else "none")
-    if now["turn_seconds"] is not None:
-        yield _words("an answer", _duration(now["turn_seconds"]))
+# A word, its figure, which is left out if it is empty, and its style.
+Words = Iterator[tuple[str, str, str]]
 
 
-def _of_calls(calls: Row) -> Iterator[Text]:
-    yield _words("cost", _cost(calls))
-    if calls["cached"]:
-        yield _words("read from caches", f"{calls['cached']:.0%}")
-    if calls["cost_each"]:
-        yield _words("an accepted one", _money(calls["cost_each"]))
-    if calls["tokens_each"]:
-        yield _words("its tokens", f"{calls['tokens_each']:,.0f}")
-    if calls["width"]:
-        yield _words("calls at once", f"{calls['in_flight']} of {calls['width']:,}")
-        yield _words("faults", f"{calls['faults']:,}")
-    if calls["batches"] or calls["unbatched"]:
-        yield _words("batches", f"{calls['batches']:,} of {calls['batched']:,} requests")
-        yield _words("for the next", f"{calls['unbatched']:,}")
+def _of_conversations(now: Row) -> Words:
+    yield "accepted", f"{now['accepted']:,}", "bold green"
+    yield "rejected", f"{now['rejected']:,} ({_share(now['rejected'], now['accepted'] + now['rejected'])})", ""
+    yield "a minute", "" if now["rate"] is None else f"{60 * now['rate']:,.0f}", ""
+    yield "under way", f"{now['under_way']} of {now['limit']}" if now["limit"] else "none", ""
+    yield "an answer", "" if now["turn_seconds"] is None else _duration(now["turn_seconds"]), ""
 
 
-def _of_sandbox(now: Row) -> Iterator[Text]:
-    if not now["executors"]:
-        yield Text("no executor answers", style="bold red")
-        return
-    style = "" if now["ready"] == now["executors"] else "bold red"
-    yield _words("sandbox", f"{now['ready']} of {now['executors']} ready", style)
-    yield _words("jobs/s", _rate(now["rate"]))
-    yield _words("a job", _duration(now["job_seconds"]))
-    counts = {"in it": ("busy", ""), "failed": ("failed", ""), "refused": ("refused", "yellow")}
-    for word, (name, style) in (counts | {"died": ("deaths", "bold red")}).items():
-        if now[name]:
-            yield _words(word, f"{now[name]:,}", style)
-
-
-def _words(word: str, figure: str, style: str = "") -> Text:
-    return Text.assemble((f"{word} ", "dim"), (figure, style))
+def _of_calls(calls: Row) -> Words:
+    batched = calls["batches"] or calls["unbatched"]
+    yield "cost", _cost(calls), ""
+    yield "read from caches", f"{calls['cached']:.0%}" if calls["cached"] else "", ""
+    yield "an accepted one", _money(calls["cost_each"]) if calls["cost_each"] else "", ""
+    yield "its tokens", f"{calls['tokens_each']:,.0f}" if calls["tokens_each"] else "", ""
+    yield "batches", f"{calls['batches']:,} of {calls['batched']:,} requests" if batched else "", ""
+    yield "for the next", f"{calls['unbatched']:,}" if batched else "", ""
 
 
 def _cost(row: Row) -> str:
@@ -339,10 +330,7 @@ def _duration(seconds: float | None) -> str:
         return "–"
     if seconds < 0.9995:
         return f"{1000 * seconds:.0f} ms"
-    if seconds < 59.95:
-        return f"{seconds:.1f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
+    return f"{seconds:.1f} s" if seconds < 59.95 else duration(max(seconds, 60))
 
 
 def _money(amount: float) -> str:

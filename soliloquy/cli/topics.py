@@ -7,15 +7,12 @@ from typing import Any
 import click
 import uvloop
 
-from soliloquy.cli.command import Command, Group, setting
-from soliloquy.cli.kafka_options import kafka_options
-from soliloquy.cli.options import AS_JSON
-from soliloquy.cli.parameters import whole
-from soliloquy.cli.terminal import echo
+from soliloquy.cli.command import Command, Group, gathered, setting
+from soliloquy.cli.options import AS_JSON, whole
+from soliloquy.cli.service_options import REQUIRED_KAFKA
+from soliloquy.cli.terminal import answer, echo
 from soliloquy.runtime.transports.kafka import KafkaSettings, layout
 from soliloquy.runtime.transports.kafka.layout import Change
-
-CHANGES = 1
 
 
 @click.group(cls=Group)
@@ -26,50 +23,47 @@ def topics() -> None:
     """
 
 
-_REPLICATION = setting(
-    "Copies of each event, for clusters with fewer brokers than topics.toml assumes.", type=whole(1, 100)
-)
-_GROW = setting("Allow more partitions; no run may be under way.")
+_COPIES = "Copies of each event, for clusters with fewer brokers than topics.toml assumes."
+
+
+def _allowed(
+    replication: int | None = setting(_COPIES, type=whole(1, 100)),
+    grow: bool = setting("Allow more partitions; no run may be under way."),
+) -> dict[str, Any]:
+    return {"replication": replication, "grow": grow}
+
+
+_ALLOWED = gathered(_allowed)
 
 
 @topics.command()
-@kafka_options(required=True)
-def plan(
-    *, kafka: KafkaSettings, replication: int | None = _REPLICATION, grow: bool = _GROW, as_json: bool = AS_JSON
-) -> int:
+def plan(*, kafka: KafkaSettings = REQUIRED_KAFKA, allowed: dict[str, Any] = _ALLOWED, as_json: bool = AS_JSON) -> int:
     """Show what apply would change.
 
     The exit status is 0 if there is nothing to do, 1 if there are changes, and 2 if they cannot be made.
     """
-    changes = uvloop.run(layout.plan(kafka, replication=replication, grow=grow))
-    _print(changes, as_json=as_json, summary=f"{_counted(changes)} to make: soliloquy topics apply does it")
-    return CHANGES if changes else 0
+    changes = uvloop.run(layout.plan(kafka, **allowed))
+    _tell(changes, f"{_counted(changes)} to make: soliloquy topics apply does it", as_json=as_json)
+    return 1 if changes else 0
 
 
 @topics.command()
-@kafka_options(required=True)
 def apply(
-    *, kafka: KafkaSettings, replication: int | None = _REPLICATION, grow: bool = _GROW, as_json: bool = AS_JSON
+    *, kafka: KafkaSettings = REQUIRED_KAFKA, allowed: dict[str, Any] = _ALLOWED, as_json: bool = AS_JSON
 ) -> None:
     """Change the topics to match topics.toml.
 
     Partitions are never removed. The exit status is 0 if all topics match, and 2 if they cannot.
     """
-    changes = uvloop.run(layout.apply(kafka, replication=replication, grow=grow))
-    _print(changes, as_json=as_json, summary=f"{_counted(changes)} made")
+    changes = uvloop.run(layout.apply(kafka, **allowed))
+    _tell(changes, f"{_counted(changes)} made", as_json=as_json)
 
 
-def _print(changes: Sequence[Change], *, as_json: bool, summary: str) -> None:
-    if as_json:
-        echo(json.dumps({"changes": [_as_json(change) for change in changes]}))
-        return
-    if not changes:
-        echo("nothing to do: every topic matches topics.toml")
-        return
-    width = max(len(change.desired.topic) for change in changes)
-    for change in changes:
-        echo(f"{change.action:<9}  {change.desired.topic:<{width}}  {_in_words(change)}")
-    echo(summary)
+def _tell(changes: Sequence[Change], summary: str, *, as_json: bool) -> None:
+    width = max((len(change.desired.topic) for change in changes), default=0)
+    lines = [f"{one.action:<9}  {one.desired.topic:<{width}}  {_in_words(one)}" for one in changes]
+    found = {"changes": [_as_json(change) for change in changes]}
+    answer(found, [*lines, summary] if lines else ["nothing to do: every topic matches topics.toml"], as_json=as_json)
 
 
 def _as_json(change: Change) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,8 +13,9 @@ from soliloquy.dataset.lock import Locked
 from soliloquy.dataset.storage import StorageUnavailable
 from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.recipe import load_judges
-from soliloquy.runs.assignment import SERVICES, Assignment
+from soliloquy.runs.assignment import LOOP, SERVICES, Assignment
 from soliloquy.runs.model import ModelSettings, scripted_model
+from soliloquy.runtime.events import ConversationEvent
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.handling import MODEL_BOUND, Handler, Service
 from soliloquy.runtime.model import Model, ReserveOf, no_reserve
@@ -71,12 +73,15 @@ async def assembled(assignment: Assignment) -> AsyncIterator[Assembly]:
             stack.push_async_callback(sandboxes.stop)
             await sandboxes.start()
         judges = load_judges(assignment.classifiers)
-        builders = _builders(models, models.reserve, judges, sandbox, sandboxes, datasets)
+        builders = _builders(models, models.reserve, judges, sandboxes, sandbox, datasets)
         services = [builders[name]() for name in assignment.services]
         if assignment.max_in_flight is not None:
             services = [replace(service, max_in_flight=assignment.max_in_flight) for service in services]
-        if assignment.in_batches:
-            services = [_waiting(service, assignment.in_batches) for service in services]
+        # Every conversation may wait for a batch; a wait takes a task and no more.
+        waiting = max(MODEL_BOUND, assignment.in_batches)
+        services = [
+            replace(one, max_in_flight=waiting) if one.max_in_flight == MODEL_BOUND else one for one in services
+        ]
         yield Assembly(
             services=services,
             models=models,
@@ -85,23 +90,12 @@ async def assembled(assignment: Assignment) -> AsyncIterator[Assembly]:
         )
 
 
-def _waiting(service: Service, conversations: int) -> Service:
-    """Lets every conversation wait for a batch; a wait takes a task and no more."""
-    if service.max_in_flight != MODEL_BOUND:
-        return service
-    return replace(service, max_in_flight=max(MODEL_BOUND, conversations))
-
-
 def declared() -> list[Service]:
     """Every service with its handlers and topics, without anything that it would need to work."""
-    from soliloquy_services.collector.live_datasets import LiveDatasets
-    from soliloquy_services.collector.settings import LiveSettings
     from soliloquy_services.executor.policy import SandboxSettings
     from soliloquy_services.executor.pool import SandboxPool
 
-    sandbox = SandboxSettings()
-    model = scripted_model(ModelSettings())
-    builders = _builders(model, no_reserve, Judges(), sandbox, SandboxPool(sandbox), LiveDatasets(LiveSettings()))
+    builders = _builders(scripted_model(ModelSettings()), no_reserve, Judges(), SandboxPool(SandboxSettings()))
     return [builders[name]() for name in SERVICES]
 
 
@@ -126,10 +120,11 @@ def _builders(
     model: Model,
     reserve: ReserveOf,
     judges: Judges,
-    sandbox: "SandboxSettings",
-    sandboxes: "SandboxPool",
-    datasets: "LiveDatasets",
+    sandboxes: "JobExecutor",
+    sandbox: "SandboxSettings | None" = None,
+    datasets: "LiveDatasets | None" = None,
 ) -> Mapping[str, Callable[[], Service]]:
+    """Returns what builds each service, the collector with datasets of the usual settings unless others are given."""
     import soliloquy_services.codegen.app
     import soliloquy_services.collector.app
     import soliloquy_services.composer.app
@@ -138,38 +133,35 @@ def _builders(
     import soliloquy_services.planner.app
     import soliloquy_services.student.app
     import soliloquy_services.tutor.app
+    from soliloquy_services.collector.live_datasets import LiveDatasets
+    from soliloquy_services.collector.settings import LiveSettings
+    from soliloquy_services.executor.policy import SandboxSettings
 
+    settings, kept = sandbox or SandboxSettings(), datasets or LiveDatasets(LiveSettings())
     return {
         "curriculum": soliloquy_services.curriculum.app.service,
         "planner": lambda: soliloquy_services.planner.app.service(model),
         "student": lambda: soliloquy_services.student.app.service(model, reserve),
         "tutor": lambda: soliloquy_services.tutor.app.service(model, reserve),
         "codegen": lambda: soliloquy_services.codegen.app.service(model, reserve),
-        "executor": lambda: soliloquy_services.executor.app.service(sandbox, sandboxes),
+        "executor": lambda: soliloquy_services.executor.app.service(settings, sandboxes),
         "composer": lambda: soliloquy_services.composer.app.service(model, judges, reserve),
-        "collector": lambda: soliloquy_services.collector.app.service(datasets, datasets.run_changed),
+        "collector": lambda: soliloquy_services.collector.app.service(kept, kept.run_changed),
     }
 
 
 def conversation_handlers(model: Model, sandbox: "JobExecutor") -> Mapping[type[Message], Handler]:
     """Returns the handlers that take a conversation from its plan to its end in one process, without a transport."""
-    import soliloquy_services.codegen.app
-    import soliloquy_services.composer.app
-    import soliloquy_services.executor.app
-    import soliloquy_services.planner.app
-    import soliloquy_services.student.app
-    import soliloquy_services.tutor.app
-    from soliloquy_services.executor.policy import SandboxSettings
-
-    made = (
-        soliloquy_services.planner.app.service(model),
-        soliloquy_services.student.app.service(model),
-        soliloquy_services.tutor.app.service(model),
-        soliloquy_services.codegen.app.service(model),
-        soliloquy_services.executor.app.service(SandboxSettings(), sandbox),
-        soliloquy_services.composer.app.service(model, Judges()),
-    )
+    builders = _builders(model, no_reserve, Judges(), sandbox)
+    made = [builders[name]() for name in ("planner", *LOOP)]
     return {message: handler for service in made for message, handler in service.handlers.items()}
+
+
+async def next_event(event: ConversationEvent, handlers: Mapping[type[Message], Handler]) -> ConversationEvent:
+    """Returns the event that follows in the conversation, and leaves this one as it is."""
+    [following] = await handlers[type(event)](deepcopy(event))
+    assert isinstance(following, ConversationEvent)
+    return following
 
 
 async def _open(datasets: "LiveDatasets", data: Path, stack: AsyncExitStack) -> None:

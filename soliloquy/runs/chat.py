@@ -1,7 +1,9 @@
-"""Builds the tutor that chats with people from the services' own handlers, in the gateway's process."""
+"""Builds the tutor that chats with people, by the gateway's own model or by one that a person chooses."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,14 +14,20 @@ from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.problems.files.problem_from_row import problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.runs.assembly import conversation_handlers
-from soliloquy.runs.chosen_model import ConnectedModel, connect
 from soliloquy.runs.model import ModelSettings, scripted_model
-from soliloquy.runtime.model import Model, StreamingModel
-from soliloquy.runtime.model.opening import ModelByRole, open_models
+from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.model import Model, ModelRefused, StreamingModel
+from soliloquy.runtime.model.faults import RetryableFault
+from soliloquy.runtime.model.keys import Key, checked_key, key_of
+from soliloquy.runtime.model.openai_client import OpenAIClient
+from soliloquy.runtime.model.opening import CountedModel, ModelByRole, open_models
+from soliloquy.runtime.model.remote import RemoteModel
 from soliloquy.runtime.model.settings import Models
-from soliloquy.runtime.retry import Refused, Transient
+from soliloquy.runtime.model.settings_file import checked_endpoint
+from soliloquy.runtime.retry import CannotServe, Refused, Transient
 from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.conversation_pb2 import Problem
+from soliloquy.v1.model_pb2 import GenerateRequest, Message, Sampling
 from soliloquy.v1.sandbox_pb2 import Execution, Job
 
 if TYPE_CHECKING:
@@ -27,7 +35,6 @@ if TYPE_CHECKING:
     from soliloquy_services.gateway.chat.messages import ChosenModel, EndpointRules
     from soliloquy_services.gateway.chat.tutor import ChatTutor, Handlers, TutorModel
     from soliloquy_services.gateway.http.routes import HttpRoute
-
 
 # The role that writes the tutor's replies.
 _TUTORING_ROLE = "composer"
@@ -90,25 +97,25 @@ class ChatTutors:
         self._models = models
         self._sandbox = sandbox
         self._settings = settings
-        self._connected: set[ConnectedModel] = set()
+        self._connected: set[RemoteModel] = set()
 
     async def open(self, chosen: "ChosenModel", *, listed: bool) -> "ChatTutor":
         """Connects a tutor with the model once that has answered; raises a Refusal if it does not."""
         from soliloquy_services.gateway.chat.tutor import TutorModel
 
-        connected = await connect(chosen, self._models, keyed=listed, seconds=self._settings.answer_seconds)
-        self._connected.add(connected)
+        model, remote = await connect(chosen, self._models, keyed=listed, seconds=self._settings.answer_seconds)
+        self._connected.add(remote)
         by = TutorModel(name=chosen.name, scripted=False)
-        return tutor(connected.model, self._sandbox, self._settings, by=by, close=partial(self._close, connected))
+        return tutor(model, self._sandbox, self._settings, by=by, close=partial(self._close, remote))
 
     async def close(self) -> None:
         """Closes the connections of chats that nobody has finished."""
         while self._connected:
             await self._connected.pop().close()
 
-    async def _close(self, connected: ConnectedModel) -> None:
-        self._connected.discard(connected)
-        await connected.close()
+    async def _close(self, remote: RemoteModel) -> None:
+        self._connected.discard(remote)
+        await remote.close()
 
 
 def tutoring_model(models: Models) -> "TutorModel":
@@ -151,3 +158,56 @@ def routes(
     problems = ChatProblems()
     chats = Chats(tutors.usual, problems, transport.publish, settings, rules=rules, open_tutor=tutors.open)
     return ChatRoutes(chats=chats, completions=Completions(tutors.usual, problems, settings)).all()
+
+
+# The endpoint's name in metrics and messages.
+_NAME = "chat"
+_FIRST_ANSWER_SECONDS = 30.0
+_GREETING = GenerateRequest(
+    messages=[Message(role="user", text="Say OK.")],
+    sampling=Sampling(temperature=1.0, top_p=1.0, max_tokens=16),
+)
+
+
+async def connect(
+    chosen: "ChosenModel", models: Models, *, keyed: bool, seconds: float
+) -> tuple[ModelByRole, RemoteModel]:
+    """Returns the model for all roles, and its connection; raises a Refusal if it does not answer.
+
+    `models` has the sampling of each role. Only a `keyed` endpoint may be sent the gateway's own key.
+    """
+    try:
+        table = {"engine": "openai", "base_url": chosen.base_url, "model": chosen.name}
+        endpoint = replace(checked_endpoint(table, "endpoint"), timeout=seconds)
+        key = key_of(endpoint, _NAME) if keyed and not chosen.key else checked_key(chosen.key, "the key field")
+    except Failure as error:
+        raise refusal(str(error)) from error
+    client = OpenAIClient(_NAME, endpoint, key)
+    try:
+        await _greet(client, chosen, key)
+    except BaseException:
+        await client.close()
+        raise
+    remote = RemoteModel(_NAME, endpoint, client)
+    answering: dict[str, StreamingModel] = {endpoint.engine: CountedModel(remote, _NAME, endpoint)}
+    return ModelByRole(models.only_at(endpoint), answering, [remote]), remote
+
+
+async def _greet(client: OpenAIClient, chosen: "ChosenModel", key: Key) -> None:
+    """Has the model say a word, so that a wrong address, name or key is known before a chat begins."""
+    try:
+        async with asyncio.timeout(_FIRST_ANSWER_SECONDS):
+            await client.ask(GenerateRequest.FromString(_GREETING.SerializeToString()), _FIRST_ANSWER_SECONDS)
+    except TimeoutError:
+        waited = f"{chosen.base_url} has not answered within {_FIRST_ANSWER_SECONDS:g} s"
+        raise refusal(f"{waited}: try again once the model is loaded", "UNAVAILABLE") from None
+    except (RetryableFault, CannotServe, ModelRefused) as error:
+        # An endpoint may repeat the key in its answer.
+        why = key.without(str(error).encode()).decode()
+        raise refusal(f"{chosen.base_url} cannot be asked for {chosen.name!r}: {why}", "UNAVAILABLE") from None
+
+
+def refusal(message: str, code: str = "INVALID") -> Exception:
+    from soliloquy_services.gateway.refusals import Code, Refusal
+
+    return Refusal(Code[code], message)

@@ -6,8 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from soliloquy.problems.sources import ProblemSource
-from soliloquy.runs.kafka_backend import KafkaBackend
-from soliloquy.runs.local_backend import LocalBackend
+from soliloquy.runs.backends import KafkaBackend, LocalBackend
 from soliloquy.runs.plan import Plan
 from soliloquy.runs.progress import RunCounts, Show, WaitingCalls, hopeless
 from soliloquy.runtime import driver

@@ -14,8 +14,7 @@ from soliloquy.problems.sources import ProblemSource
 from soliloquy.recipes.packages import UnknownRecipe
 from soliloquy.recipes.prompts import BrokenPrompt
 from soliloquy.runs.assignment import GatewayAssignment
-from soliloquy.runs.chat import RemoteSandbox, routes, tutoring
-from soliloquy.runs.chosen_model import refusal
+from soliloquy.runs.chat import RemoteSandbox, refusal, routes, tutoring
 from soliloquy.runs.dry_run import PILOT, forecast_from, rehearsed_forecast
 from soliloquy.runs.model import ModelSettings
 from soliloquy.runs.plan import NoneUsable, Plan, Unranked, problems_of

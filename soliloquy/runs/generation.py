@@ -12,11 +12,10 @@ from soliloquy.dataset.frames import DamagedFrames
 from soliloquy.dataset.storage import Storage, StorageUnavailable
 from soliloquy.problems.sources import ProblemSource
 from soliloquy.recipes.prompts import own_texts
-from soliloquy.runs.contexts import require_room
+from soliloquy.runs.backends import KafkaBackend, LocalBackend
 from soliloquy.runs.driver import Driver
+from soliloquy.runs.dry_run import require_room
 from soliloquy.runs.folder import RunFolder
-from soliloquy.runs.kafka_backend import KafkaBackend
-from soliloquy.runs.local_backend import LocalBackend
 from soliloquy.runs.plan import Plan
 from soliloquy.runs.progress import Show
 from soliloquy.runtime.driver import Quota, shortfall

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from soliloquy.cli.tables import table
 from soliloquy.client import Dataset
-from soliloquy.runs.installation import LOG
+from soliloquy.runs.supervision import LOG
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from soliloquy.runtime.transports.kafka.transport import KafkaTransport
 from soliloquy.runtime.transports.port import Transport

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.processes import cpu_seconds, stats
-from soliloquy.runs.installation import LOG
+from soliloquy.runs.supervision import LOG
 from soliloquy.runtime.events import Event, first_event, run_key
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Summary

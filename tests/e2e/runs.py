@@ -71,6 +71,15 @@ def said(arguments: list[str], *, environment: Mapping[str, str] | None = None) 
     )
 
 
+def one_line(result: subprocess.CompletedProcess[str]) -> str:
+    """The only line of a command that cannot begin."""
+    assert result.returncode == 2, result.stdout + result.stderr
+    assert result.stdout == ""
+    [line] = result.stderr.strip().splitlines()
+    assert line.startswith("soliloquy: ")
+    return line
+
+
 def grown(out: Path | str, **options: Any) -> dict[str, Any]:
     """The report of a run that must succeed."""
     result = said(command(out, **options))

@@ -46,16 +46,6 @@ def resolved(document: dict[str, Any], reference: str) -> Any:
     return node
 
 
-def test_it_has_the_parts_that_the_standard_asks_for(document: dict[str, Any]) -> None:
-    assert document["asyncapi"] == "3.0.0"
-    assert document["info"].keys() >= {"title", "version"}
-    for server in document["servers"].values():
-        assert server.keys() >= {"host", "protocol"}
-    for message in document["components"]["messages"].values():
-        assert message["contentType"] == "application/protobuf"
-        assert message.keys() >= {"name", "headers", "payload"}
-
-
 def test_every_reference_resolves(document: dict[str, Any]) -> None:
     found = list(references(document))
     assert found

@@ -12,18 +12,11 @@ from soliloquy.dataset.layout import WORKING
 from soliloquy.dataset.lock import write_lock
 from soliloquy.dataset.storage import Storage
 from tests.cases import each_case
-from tests.e2e.runs import command, dataset, grown, run, said
+from tests.e2e.runs import command, dataset, grown, one_line, run, said
 
 
 def refused(arguments: list[str], environment: dict[str, str] | None = None) -> str:
     return one_line(said(arguments, environment=environment))
-
-
-def one_line(result: subprocess.CompletedProcess[str]) -> str:
-    assert result.returncode == 2, result.stdout + result.stderr
-    assert result.stdout == ""
-    [line] = result.stderr.strip().splitlines()
-    return line
 
 
 def test_without_gvisor_nothing_begins(tmp_path: Path) -> None:

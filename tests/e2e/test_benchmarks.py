@@ -2,7 +2,7 @@
 
 import sys
 
-from tests.e2e.runs import measured, run
+from tests.e2e.runs import measured, one_line, run
 
 SANDBOX = [sys.executable, "-m", "benchmarks", "sandbox", "--mix", "fast", "--seconds", "1"]
 
@@ -18,6 +18,4 @@ def test_a_program_gets_figures_and_which_targets_they_reach() -> None:
 
 def test_without_gvisor_nothing_is_measured() -> None:
     result = run(SANDBOX, environment={"PATH": ""})
-    assert (result.returncode, result.stdout) == (2, "")
-    [line] = result.stderr.splitlines()
-    assert line.startswith("soliloquy: gVisor is missing: ")
+    assert one_line(result).startswith("soliloquy: gVisor is missing: ")

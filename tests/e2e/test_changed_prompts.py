@@ -137,14 +137,6 @@ def test_an_edit_while_a_run_goes_on_does_not_reach_a_worker_that_is_started_aga
 
 
 @pytest.mark.thorough
-def test_a_dataset_in_a_store_has_its_prompts_there(whole: Path, prompts: Path, bucket: str, tmp_path: Path) -> None:
-    out = f"{bucket}/dataset"
-    grown(out, conversations=8, prompts=str(prompts), work=str(tmp_path))
-    assert stored(out) == stored(whole)
-    assert QUIETER[1] in shown(out)
-
-
-@pytest.mark.thorough
 def test_the_services_of_a_kafka_ask_with_the_prompts_of_the_run(
     whole: Path, prompts: Path, kafka: str, tmp_path: Path
 ) -> None:

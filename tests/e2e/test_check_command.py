@@ -1,4 +1,4 @@
-"""`soliloquy check`: what is so in a dataset, whatever its records say of themselves."""
+"""`soliloquy check`: what is so in a dataset, whatever its records say of themselves; `verify`: what its files are."""
 
 import json
 import subprocess
@@ -8,12 +8,16 @@ from pathlib import Path
 import pytest
 
 from soliloquy.client import Dataset
+from soliloquy.dataset.storage import Storage
 from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.v1.conversation_pb2 import Conversation, Evaluation
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+from soliloquy_services.collector.dataset import write_dataset
+from soliloquy_services.collector.journal import Journal
 from tests.datasets import accepted_rows, written
 from tests.e2e.hosted import model_service
-from tests.e2e.runs import SOLILOQUY, said
+from tests.e2e.runs import SOLILOQUY, run, said
+from tests.unit.collector.collecting import numbered
 
 CONVERSATIONS = 8
 
@@ -141,14 +145,32 @@ def test_rules_are_not_applied_to_imported_conversations_without_what_they_read(
     assert without["steps"] == ("plan", CONVERSATIONS)
 
 
-@pytest.mark.parametrize("form", ["openai", "sharegpt"])
-def test_imported_chats_of_no_recipe_pass_no_check(reference: Path, tmp_path: Path, form: str) -> None:
-    result = check(reimported(reference, tmp_path, form, ".jsonl"), "--json")
-    assert (result.returncode, result.stdout) == (2, "")
-    assert f"none of {CONVERSATIONS} conversations in" in result.stderr
+@pytest.fixture
+async def folder(tmp_path: Path) -> Path:
+    with Journal(tmp_path / "journal") as journal:
+        await journal.add(numbered(0), [])
+        identity = {"conversations": 1}
+        write_dataset(Storage(tmp_path), tmp_path / ".run", journal, run=identity, cost=lambda _: {}, topics={})
+    return tmp_path
 
 
-def test_a_dataset_without_rejected_conversations_has_none_to_check(reference: Path) -> None:
-    result = check(reference, "--rejected")
+def test_a_sound_dataset_is_said_to_be_sound(folder: Path) -> None:
+    result = run([SOLILOQUY, "verify", str(folder)])
     assert (result.returncode, result.stderr) == (0, "")
-    assert "0 with 0 turns" in result.stdout
+    assert result.stdout == f"{folder}: matches manifest.json\n"
+
+
+def test_what_is_wrong_is_a_line_each_and_the_status_says_so(folder: Path) -> None:
+    (folder / "accepted" / "00000.parquet").write_bytes(b"no shard")
+    result = said([SOLILOQUY, "verify", str(folder)])
+    assert (result.returncode, result.stderr) == (1, "")
+    assert [line.partition(" ")[0] for line in result.stdout.splitlines()] == ["accepted/00000.parquet"] * 2
+    told = said([SOLILOQUY, "verify", str(folder), "--json"])
+    assert told.returncode == 1
+    assert json.loads(told.stdout) == {"dataset": str(folder), "findings": result.stdout.splitlines()}
+
+
+def test_an_unfinished_dataset_is_named_with_what_finishes_it(unfinished: Path) -> None:
+    told = said([SOLILOQUY, "verify", str(unfinished)])
+    assert told.returncode == 1
+    assert told.stdout == f"{unfinished} is not finished: run its command again to finish it\n"

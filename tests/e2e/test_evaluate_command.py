@@ -8,8 +8,6 @@ import pytest
 
 from tests.e2e.runs import SOLILOQUY, said
 
-FILES = ("report.json", "report.md", "report.svg", "cases.jsonl")
-
 
 def evaluate(out: Path, *options: str) -> list[str]:
     return [SOLILOQUY, "evaluate", "soliloquy", "--questions", "3", "--seed", "9", "--out", str(out), *options]
@@ -38,13 +36,3 @@ def test_the_report_has_the_figures_with_their_intervals_and_every_case(sound: P
     assert (sound / "cases.jsonl").read_text("utf-8").count("\n") == 9
     assert (sound / "report.svg").read_text("utf-8").startswith("<?xml")
     assert "Missed: 0 of 9 cases" in (sound / "report.md").read_text("utf-8")
-
-
-def test_a_rerun_writes_the_same_files_and_stands_beside_the_first(sound: Path, tmp_path: Path) -> None:
-    assert said(evaluate(tmp_path, "--in-flight", "2", "--quiet")).returncode == 0
-    for name in FILES:
-        assert (tmp_path / name).read_bytes() == (sound / name).read_bytes(), name
-    compared = said([SOLILOQUY, "evaluate", "compare", str(sound), str(tmp_path), "--out", str(tmp_path)])
-    assert (compared.returncode, compared.stderr) == (0, "")
-    assert f"| metric | scripted ({sound}) | scripted ({tmp_path}) |" in (tmp_path / "comparison.md").read_text("utf-8")
-    assert (tmp_path / "comparison.svg").exists()

@@ -63,6 +63,7 @@ def test_the_report_counts_what_the_files_hold(noisy: tuple[Path, dict[str, Any]
     assert (report["requested"], report["accepted"], report["failed"]) == (6, 6, 0)
     assert report["accepted"] + report["rejected"] == len(rows)
     assert report["turns"] == len(turns)
+    assert report["parse"]["repaired"] > 0
     assert report["python_turns"] == sum(turn["soliloquy"]["use_python"] for turn in turns)
     assert sum(report["executions"].values()) == sum(len(turn["soliloquy"]["attempts"]) for turn in turns)
     assert sum(report["parse"].values()) == sum(len(turn["calls"]) for turn in [*turns, *taken_back])
@@ -170,13 +171,6 @@ def test_a_finished_run_is_not_run_again(reference: Path) -> None:
     before = (reference / MANIFEST).stat().st_mtime_ns
     assert grown(reference, conversations=8)["accepted"] == 8
     assert (reference / MANIFEST).stat().st_mtime_ns == before
-
-
-def test_noise_costs_attempts_and_never_conversations(noisy: tuple[Path, dict[str, Any]]) -> None:
-    _, report = noisy
-    assert report["accepted"] == 6
-    assert report["parse"]["repaired"] > 0
-    assert set(report["parse"]) <= {"strict", "repaired", "reasked", "failed"}
 
 
 def test_a_problem_that_is_given_up_is_replaced_by_another(given_up: tuple[Path, dict[str, Any]]) -> None:

@@ -11,6 +11,7 @@ from tests.e2e.runs import (
     grown,
     kill_run,
     killed_at_end,
+    one_line,
     paced,
     said,
     wait_for_end,
@@ -34,7 +35,5 @@ def test_a_run_into_an_object_store_is_killed_and_goes_on(bucket: str, reference
 
 
 def test_a_store_that_is_not_there_is_one_line(bucket: str, tmp_path: Path) -> None:
-    result = said(command(f"{bucket}-without/dataset", work=str(tmp_path)))
-    assert (result.returncode, result.stdout) == (2, "")
-    [line] = result.stderr.splitlines()
+    line = one_line(said(command(f"{bucket}-without/dataset", work=str(tmp_path))))
     assert f"{bucket}-without/dataset failed (" in line

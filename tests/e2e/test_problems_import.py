@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.large import WRITERS, peak_of_import
-from tests.e2e.runs import SOLILOQUY, grown, run, said
+from tests.e2e.runs import SOLILOQUY, grown, one_line, run, said
 
 TROLLEY = {
     "question": "A shopper pushes a trolley of 20 kg with 50 N. What is its acceleration?",
@@ -26,14 +26,6 @@ def jsonl(path: Path, *rows: Any) -> Path:
 
 def problems(*arguments: object) -> subprocess.CompletedProcess[str]:
     return said([SOLILOQUY, "problems", *map(str, arguments)])
-
-
-def refused(*arguments: object) -> str:
-    result = problems(*arguments)
-    assert result.returncode == 2, result.stdout + result.stderr
-    assert result.stdout == ""
-    [line] = result.stderr.strip().splitlines()
-    return line
 
 
 def test_what_is_imported_can_be_tutored(tmp_path: Path) -> None:
@@ -64,25 +56,11 @@ def test_rows_that_cannot_be_used_are_reported_and_counted(tmp_path: Path) -> No
     ]
 
 
-def test_strict_wants_all_or_nothing(tmp_path: Path) -> None:
-    source = jsonl(tmp_path / "theirs.jsonl", TROLLEY, BROKEN)
-    line = refused("import", source, "--as", "gsm8k", "--out", tmp_path / "mine.jsonl", "--strict")
-    assert "theirs.jsonl:2: solution:" in line
-    assert not (tmp_path / "mine.jsonl").exists()
-
-
-def test_an_import_without_a_usable_row_fails(tmp_path: Path) -> None:
-    source = jsonl(tmp_path / "theirs.jsonl", BROKEN)
-    result = problems("import", source, "--as", "gsm8k", "--out", tmp_path / "mine.jsonl", "--json")
-    assert result.returncode == 1
-    assert json.loads(result.stdout)["written"] == 0
-    assert "none of 1 rows can be used" in result.stderr
-    assert not (tmp_path / "mine.jsonl").exists()
-
-
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     source = jsonl(tmp_path / "theirs.jsonl", TROLLEY)
-    assert "cannot be written" in refused("import", source, "--as", "gsm8k", "--out", tmp_path / "no" / "mine.jsonl")
+    assert "cannot be written" in one_line(
+        problems("import", source, "--as", "gsm8k", "--out", tmp_path / "no" / "mine.jsonl")
+    )
 
 
 def test_a_line_of_50_mb_costs_one_line_and_no_memory(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from soliloquy.truth.ledger import ledger_of, programs_in
 from soliloquy.v1.conversation_pb2 import Problem, Verification
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from tests.e2e.hosted import model_service
-from tests.e2e.runs import SOLILOQUY, grown, said
+from tests.e2e.runs import SOLILOQUY, grown, one_line, said
 
 ROWS = [
     {"question": "Seven rows of five. How many?", "solution": "Count them: there are 36."},
@@ -88,9 +88,7 @@ def test_a_majority_of_programs_verifies_refuses_or_disputes_an_answer_and_any_o
 
 def test_the_scripted_model_is_refused_in_one_line(source: Path, tmp_path: Path) -> None:
     done = verified(source, tmp_path / "verified.jsonl")
-    assert done.returncode == 2
-    [line] = done.stderr.splitlines()
-    assert line == "soliloquy: problems verify requires --model openai or ray: the scripted model solves few"
+    assert one_line(done) == "soliloquy: problems verify requires --model openai or ray: the scripted model solves few"
     assert not (tmp_path / "verified.jsonl").exists()
 
 

@@ -16,7 +16,8 @@ from types import MappingProxyType
 
 import pytest
 
-from soliloquy.cli import dry_run, generate
+from soliloquy.cli import generate
+from soliloquy.runs import dry_run
 from tests.e2e.runs import alive, said, worker_pids
 
 ROOT = Path(__file__).parents[2]
@@ -64,7 +65,7 @@ def test_every_make_target_of_the_pages_exists() -> None:
 def test_every_soliloquy_command_of_the_readme_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     # A forecast from fewer conversations is the same command.
-    monkeypatch.setattr(dry_run, "_REHEARSED", 10)
+    monkeypatch.setattr(dry_run, "_COMPARED", 10)
     monkeypatch.setattr(generate, "PILOT", 3)
     demo = shell("make --dry-run demo", ROOT).stdout
     [grow] = [line for line in demo.splitlines() if "soliloquy generate" in line]

@@ -32,32 +32,6 @@ SKY = {
 }
 
 
-def _annotated(each: int, times: int, more: int) -> str:
-    packed = each * times
-    return (
-        f"Together these are {each} * {times} = <<{each}*{times}={packed}>>{packed}.\n"
-        f"With the others there are {packed} + {more} = <<{packed}+{more}={packed + more}>>{packed + more}.\n"
-    )
-
-
-def _gsm8k() -> Rows:
-    return [{"question": told, "answer": f"{_annotated(*of)}#### {of[0] * of[1] + of[2]}"} for told, *of in MARKERS]
-
-
-def _mathdial() -> Rows:
-    return [
-        {
-            "qid": str(number),
-            "question": told,
-            "ground_truth": f"{of[0]} * {of[1]} = {of[0] * of[1]}.\n{of[0] * of[1]} + {of[2]} = "
-            f"{of[0] * of[1] + of[2]}.\n {of[0] * of[1] + of[2]}",
-            "student_incorrect_solution": f"{of[0]} + {of[1]} = {of[0] + of[1]}\n {of[0] + of[1]}",
-            "conversation": "Teacher: (generic)How did you do it?|EOM|Ben: I added them.",
-        }
-        for number, (told, *of) in enumerate(MARKERS)
-    ]
-
-
 def _sgsm() -> Rows:
     nested = {
         "question": "A tank holds 90 litres. 2 buckets of 15 litres and a can of 12 litres are taken out. "
@@ -88,8 +62,6 @@ def _bigmath() -> Rows:
 
 # The rows of each form, the suffix of its file, how many of them each recipe can use, and the recipes that are run.
 SETS: dict[str, tuple[Rows, str, tuple[int, int, int], Sequence[str]]] = {
-    "gsm8k": (_gsm8k(), "jsonl", (3, 3, 3), []),
-    "mathdial": (_mathdial(), "jsonl", (3, 3, 3), []),
     "sgsm": (_sgsm(), "csv", (4, 4, 4), ["soliloquy"]),
     "bigmath": (_bigmath(), "jsonl", (3, 3, 3), ["mathdial"]),
     "physics": ([LIFT, SKY], "json", (2, 1, 1), ["scaffold"]),

@@ -1,17 +1,15 @@
 """`soliloquy evaluate mathdial`."""
 
 from pathlib import Path
-from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from soliloquy.cli.command import Command
+from soliloquy.cli.command import Command, setting
 from soliloquy.cli.evaluate.options import evaluating
 from soliloquy.cli.evaluate.output import Evaluated
 from soliloquy.cli.evaluate.settings import EvaluationSettings
-from soliloquy.cli.options import EXISTING_FOLDER, count_option
-from soliloquy.cli.parameters import Choice
+from soliloquy.cli.options import COUNT, EXISTING_FOLDER, Choice
 from soliloquy.runtime.weights import is_encoder_decoder
 from soliloquy_papers.mathdial.evaluate import MODEL, NEXT_STEP, PROMPTED, RESPONDING
 
@@ -52,38 +50,26 @@ def _check(context: click.Context) -> None:
         raise click.UsageError("--student model cannot be used with --weights, which play the tutor only")
 
 
+_TUTOR = (
+    "The --model or --weights, the same with a plain instruction in place of the recipe, or with the prompt of "
+    "`train --config mathdial-seq2seq`; a tutor that only asks for the next step, or recorded dialogues of a dataset."
+)
+_STUDENT = "Who plays the students: rules, or the roles planner and student of the --model."
+_REFERENCES = "Also compare the tutor's replies with those in the dialogues of this dataset."
+_BERTSCORE = "An encoder for the BERTScore of these replies, such as deberta-large-mnli."
+
+
 @click.command(cls=Command)
-@click.option(
-    "--tutor",
-    "tutored_by",
-    default=MODEL,
-    show_default=True,
-    metavar="model|prompted|responding|next-step|DIR",
-    help="The --model or --weights, the same with a plain instruction in place of the recipe, or with the prompt of "
-    "`train --config mathdial-seq2seq`; a tutor that only asks for the next step, or recorded dialogues of a dataset.",
-)
-@count_option("--dialogues", 100, "Dialogues to hold.")
-@click.option(
-    "--student",
-    default="scripted",
-    show_default=True,
-    type=Choice(["scripted", "model"]),
-    help="Who plays the students: rules, or the roles planner and student of the --model.",
-)
-@click.option(
-    "--references",
-    metavar="DIR",
-    type=EXISTING_FOLDER,
-    help="Also compare the tutor's replies with those in the dialogues of this dataset.",
-)
-@click.option(
-    "--bertscore",
-    metavar="DIR",
-    type=EXISTING_FOLDER,
-    help="An encoder for the BERTScore of these replies, such as deberta-large-mnli.",
-)
 @evaluating("arithmetic", _check)
-def mathdial(settings: EvaluationSettings, **chosen: Any) -> Evaluated:
+def mathdial(
+    settings: EvaluationSettings,
+    *,
+    tutored_by: str = setting(_TUTOR, "--tutor", default=MODEL, metavar="model|prompted|responding|next-step|DIR"),
+    dialogues: int = setting("Dialogues to hold.", default=100, type=COUNT),
+    student: str = setting(_STUDENT, default="scripted", type=Choice(["scripted", "model"])),
+    references: Path | None = setting(_REFERENCES, type=EXISTING_FOLDER),
+    bertscore: Path | None = setting(_BERTSCORE, type=EXISTING_FOLDER),
+) -> Evaluated:
     """Evaluate a tutor with MathDial's protocol: students believe in a wrong solution of a word problem.
 
     Each dialogue has ten exchanges. Success@k is the share of dialogues in which the student gives the right answer
@@ -93,4 +79,12 @@ def mathdial(settings: EvaluationSettings, **chosen: Any) -> Evaluated:
     """
     from soliloquy_papers.mathdial.evaluate.evaluation import MathDialEvaluation
 
-    return MathDialEvaluation(settings=settings, **chosen).run()
+    evaluation = MathDialEvaluation(
+        settings=settings,
+        tutored_by=tutored_by,
+        dialogues=dialogues,
+        student=student,
+        references=references,
+        bertscore=bertscore,
+    )
+    return evaluation.run()

@@ -1,17 +1,16 @@
 """Options for commissioned word problems, and the run that has them written."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from soliloquy.cli.command import setting
-from soliloquy.cli.model_options import model_options
-from soliloquy.cli.options import IN_FLIGHT, SEED, WORKERS
-from soliloquy.cli.parameters import whole
-from soliloquy.cli.service_options import CLASSIFIERS, NOISE, PROMPTS, Command, chosen_prompts, gathered
+from soliloquy.cli.command import gathered, setting
+from soliloquy.cli.model_options import MODELS, RECORD
+from soliloquy.cli.options import IN_FLIGHT, SEED, WORKERS, whole
+from soliloquy.cli.service_options import CLASSIFIERS, NOISE, PROMPTS, chosen_prompts
 from soliloquy.problems.commission_source import CommissionSource
 from soliloquy.problems.sources import problem_source
 from soliloquy.recipes.prompts import changed_texts
@@ -72,8 +71,8 @@ class Commissions:
 
 
 def _commissions(
-    models: Models,
-    record: Path | None,
+    models: Models = MODELS,
+    record: Path | None = RECORD,
     topics: tuple[str, ...] = _TOPICS,
     any_topic: bool = setting("Let the model choose the topic.  [default: topics children like]"),
     grade: int | None = setting("The school year of the problems.", type=whole(1, 8)),
@@ -102,6 +101,4 @@ def _commissions(
     return Commissions(source=source, about=about, examples=examples, prompts=prompts, settings=settings)
 
 
-def commission_options(command: Command) -> Callable[..., Any]:
-    """Hands the command `commissions`."""
-    return model_options(gathered("commissions", _commissions)(command))
+COMMISSIONS = gathered(_commissions)

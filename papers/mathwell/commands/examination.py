@@ -1,19 +1,17 @@
 """Examines word problems with a model: programs from the question alone, other readings of it, and an opinion."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from soliloquy.cli.attended import AttendedModels, attended_models
-from soliloquy.cli.command import setting
-from soliloquy.cli.options import IN_FLIGHT
-from soliloquy.cli.parameters import whole
-from soliloquy.cli.service_options import Command, gathered
+from soliloquy.cli.attended import ASKED, AttendedModels
+from soliloquy.cli.command import gathered, setting
+from soliloquy.cli.options import IN_FLIGHT, whole
 from soliloquy.problems.solving.independent_programs import PROGRAMS, Run, run_programs, value_of
+from soliloquy.runs.dry_run import own_sandboxes
 from soliloquy.runtime.ask import Ask, Unusable
 from soliloquy.runtime.model import Model
 from soliloquy.runtime.seeds import digest
@@ -70,10 +68,7 @@ class Examination:
         return asyncio.run(self._examined(problems, quiet=quiet)) if self.wanted else ()
 
     async def _examined(self, problems: Sequence[WordProblem], *, quiet: bool) -> Sequence[Evidence]:
-        from soliloquy_services.executor.policy import SandboxSettings
-        from soliloquy_services.executor.pool import SandboxPool
-
-        async with SandboxPool(SandboxSettings()) as pool:
+        async with own_sandboxes() as pool:
 
             async def examined(problem: WordProblem, model: Model) -> Evidence:
                 return await examine(problem, model, pool.execute)
@@ -87,7 +82,7 @@ _EXAMINE = "Have a model examine each problem: three programs from its question 
 
 
 def _examination(
-    asked: AttendedModels,
+    asked: AttendedModels = ASKED,
     wanted: bool = setting(_EXAMINE, "--examine"),
     in_flight: int = setting("Problems to examine at once.", default=16, type=whole(1, IN_FLIGHT)),
 ) -> Examination:
@@ -98,6 +93,4 @@ def _examination(
     return Examination(wanted=wanted, in_flight=in_flight, asked=asked)
 
 
-def examining_options(command: Command) -> Callable[..., Any]:
-    """Hands the command its `examination`."""
-    return attended_models(gathered("examination", _examination)(command))
+EXAMINATION = gathered(_examination)

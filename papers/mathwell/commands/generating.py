@@ -11,11 +11,10 @@ import pyarrow.compute as pc
 
 from soliloquy.cli.command import Command, setting
 from soliloquy.cli.generate import INCOMPLETE, exit_status
-from soliloquy.cli.kafka_options import kafka_options
 from soliloquy.cli.observing import observing
-from soliloquy.cli.options import AS_JSON, ATTEMPTS, COUNT, NEW_FILE, PROBLEM_FILE_OUT, QUIET, WAIT, writing_to
-from soliloquy.cli.parameters import whole
+from soliloquy.cli.options import AS_JSON, ATTEMPTS, COUNT, NEW_FILE, PROBLEM_FILE_OUT, QUIET, WAIT, whole, writing_to
 from soliloquy.cli.progress import display
+from soliloquy.cli.service_options import KAFKA
 from soliloquy.cli.terminal import echo
 from soliloquy.dataset.columns import value_counts
 from soliloquy.dataset.exports.exporting import export
@@ -32,14 +31,11 @@ from soliloquy.runs.generation import GenerationResult, generate_dataset
 from soliloquy.runtime.failure import Broken
 from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy.runtime.transports.kafka import KafkaSettings
-from soliloquy_papers.mathwell.commands.commissioning import Commissions, commission_options
+from soliloquy_papers.mathwell.commands.commissioning import COMMISSIONS, Commissions
 from soliloquy_papers.mathwell.commands.sheet import write_sheet
 
 
 @click.command(cls=Command)
-@commission_options
-@kafka_options()
-@observing("generate", least=logging.WARNING)
 def generate(
     *,
     count: int = setting("Number of problems.", "--n", type=COUNT),
@@ -49,9 +45,9 @@ def generate(
     max_attempts: int = setting("Attempts at each problem.", default=10, type=whole(1, ATTEMPTS)),
     wait: bool = WAIT,
     quiet: bool = QUIET,
-    commissions: Commissions,
-    kafka: KafkaSettings | None,
-    traces: TraceSettings,
+    commissions: Commissions = COMMISSIONS,
+    kafka: KafkaSettings | None = KAFKA,
+    traces: TraceSettings = observing("generate", least=logging.WARNING),
 ) -> int:
     """Have a model write word problems, each with a program that solves it.
 

@@ -28,7 +28,7 @@ from soliloquy.runtime.model.settings import Endpoint, Models
 from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy.runtime.weights import ADAPTER_WEIGHTS, base_digest, digest_of
 from soliloquy.v1.model_pb2 import Adapter
-from soliloquy_papers.mathwell.commands.commissioning import Commissions, commission_options
+from soliloquy_papers.mathwell.commands.commissioning import COMMISSIONS, Commissions
 
 if TYPE_CHECKING:
     from soliloquy_papers.mathwell.commands.rounds import WriterTraining
@@ -41,8 +41,6 @@ _PATIENCE_SECONDS = 600.0
 
 
 @click.command(cls=Command)
-@commission_options
-@observing("improve", least=logging.WARNING)
 def improve(
     *,
     rounds: int = setting("Rounds of training and writing.", type=COUNT),
@@ -57,8 +55,8 @@ def improve(
     out: Path = setting("The folder for all rounds.", type=NEW_RESOLVED_FOLDER),
     as_json: bool = AS_JSON,
     quiet: bool = QUIET,
-    commissions: Commissions,
-    traces: TraceSettings,
+    commissions: Commissions = COMMISSIONS,
+    traces: TraceSettings = observing("improve", least=logging.WARNING),
 ) -> None:
     """Have a model write problems, train it on those that meet all criteria, and have it write again.
 

@@ -18,12 +18,12 @@ from soliloquy.problems.files.reading.rows import RefusedRow
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.files import atomic_file
 from soliloquy.v1.conversation_pb2 import Opinion
-from soliloquy_papers.mathwell.commands.examination import Examination, examining_options
+from soliloquy_papers.mathwell.commands.examination import EXAMINATION, Examination
 from soliloquy_papers.mathwell.commands.measuring import (
     MEASURES,
+    MEASURING,
     MeasuringModels,
     beside_published,
-    measuring_options,
     repetition,
     tell,
     told_repetition,
@@ -43,8 +43,6 @@ _TOLD = {True: "yes", False: "no", None: "undecided"}
 
 @click.command(cls=Command)
 @click.argument("source", metavar="FILE", type=EXISTING_FILE)
-@measuring_options
-@examining_options
 def score(
     *,
     learned: Path | None = setting(
@@ -53,8 +51,8 @@ def score(
     out: Path | None = setting("Write verdicts, reasons and measures to this JSONL file.", type=NEW_FILE),
     as_json: bool = AS_JSON,
     source: Path,
-    measuring: MeasuringModels,
-    examination: Examination,
+    measuring: MeasuringModels = MEASURING,
+    examination: Examination = EXAMINATION,
 ) -> None:
     """Judge whether word problems are solvable, accurate and appropriate.
 
@@ -136,7 +134,6 @@ _KEPT_SHARE = 0.85
 
 
 @click.command(cls=Command)
-@examining_options
 def calibrate(
     *,
     source: Path = setting(
@@ -147,7 +144,7 @@ def calibrate(
     out: Path = setting("The file for the classifiers, .npz.", type=NEW_FILE),
     seed: int = setting("Seed of the split into fifths.", default=0, type=SEEDS),
     as_json: bool = AS_JSON,
-    examination: Examination,
+    examination: Examination = EXAMINATION,
 ) -> None:
     """Calibrate the judges of word problems on what people say of them.
 

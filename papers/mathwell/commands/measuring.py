@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.table import Column, Table
 
-from soliloquy.cli.command import Command, setting
+from soliloquy.cli.command import Command, gathered, setting
 from soliloquy.cli.options import AS_JSON, EXISTING_FILE, EXISTING_FOLDER
-from soliloquy.cli.service_options import gathered
 from soliloquy.cli.terminal import echo, open_console
 from soliloquy.dataset.reading import Dataset
 from soliloquy.problems.files.reading.rows import RefusedRow, SourceRow
@@ -171,8 +170,7 @@ def _models(
     )
 
 
-# Hands a command the models of these options as `measuring`.
-measuring_options = gathered("measuring", _models)
+MEASURING = gathered(_models)
 
 
 def repetition(problems: Iterable[tuple[str, str]]) -> dict[str, int]:
@@ -210,8 +208,7 @@ def _mean(scores: Sequence[float]) -> float | None:
 
 @click.command(cls=Command)
 @click.argument("folders", metavar="DIR|URL..", nargs=-1, required=True)
-@measuring_options
-def compare(*, as_json: bool = AS_JSON, folders: tuple[str, ...], measuring: MeasuringModels) -> None:
+def compare(*, as_json: bool = AS_JSON, folders: tuple[str, ...], measuring: MeasuringModels = MEASURING) -> None:
     """Compare datasets of word problems with each other and with the models of the MATHWELL paper.
 
     The first table shows, in per cent, how many programs return a number; how many of those problems are solvable; how

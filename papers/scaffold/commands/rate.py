@@ -9,10 +9,9 @@ from typing import Any
 
 import click
 
-from soliloquy.cli.attended import AttendedModels, attended_models
+from soliloquy.cli.attended import ASKED, AttendedModels
 from soliloquy.cli.command import Command, setting
-from soliloquy.cli.options import AS_JSON, ATTEMPTS, IN_FLIGHT, PROBLEM_FILE_OUT, SEED, writing_to
-from soliloquy.cli.parameters import whole
+from soliloquy.cli.options import AS_JSON, ATTEMPTS, IN_FLIGHT, PROBLEM_FILE_OUT, SEED, whole, writing_to
 from soliloquy.cli.terminal import echo
 from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.problems.sifting.problem_lines import problem_lines
@@ -25,7 +24,6 @@ from soliloquy_papers.scaffold.solve_rate import count_solved
 
 @click.command(cls=Command)
 @click.argument("source", metavar="FILE", type=click.Path(path_type=Path))
-@attended_models
 def rate(
     *,
     out: Path = PROBLEM_FILE_OUT,
@@ -34,7 +32,7 @@ def rate(
     in_flight: int = setting("Problems to solve at once.", default=16, type=whole(1, IN_FLIGHT)),
     as_json: bool = AS_JSON,
     source: Path,
-    asked: AttendedModels,
+    asked: AttendedModels = ASKED,
 ) -> None:
     """Measure how often a student model solves each problem of a file.
 

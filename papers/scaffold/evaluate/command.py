@@ -5,12 +5,11 @@ from typing import Any
 
 import click
 
-from soliloquy.cli.command import Command
+from soliloquy.cli.command import Command, setting
 from soliloquy.cli.evaluate.options import evaluating
 from soliloquy.cli.evaluate.output import Evaluated
 from soliloquy.cli.evaluate.settings import EvaluationSettings
-from soliloquy.cli.options import ATTEMPTS, EXISTING_FILE, MOST, count_option
-from soliloquy.cli.parameters import Choice, whole
+from soliloquy.cli.options import ATTEMPTS, COUNT, EXISTING_FILE, MOST, Choice, whole
 
 _TUTORS = ("planned", "plain")
 
@@ -23,32 +22,23 @@ class _NumberOrFile(click.ParamType[int | Path]):
         return kind.convert(value, parameter, context)
 
 
-_SEGMENTS = _NumberOrFile()
+_DIALOGUES = "Dialogues to hold with each of the two students."
+_SEGMENTS = "Segments to give one reply to: how many to prepare, or a JSONL file of people's."
+_STUDENT = "Model settings; their student solves problems.  [default: scripted]"
 
 
 @click.command(cls=Command)
-@click.option("--tutor", type=Choice(_TUTORS), default="planned", show_default=True, help="How the model tutors.")
-@count_option("--dialogues", 300, "Dialogues to hold with each of the two students.")
-@click.option(
-    "--segments",
-    default="210",
-    show_default=True,
-    type=_SEGMENTS,
-    metavar="NUMBER|FILE",
-    help="Segments to give one reply to: how many to prepare, or a JSONL file of people's.",
-)
-@click.option(
-    "--tries", default=8, show_default=True, type=whole(0, ATTEMPTS), help="Tries of the student at each problem."
-)
-@click.option("--judge", type=EXISTING_FILE, metavar="FILE", help="Model settings; their planner judges.")
-@click.option(
-    "--student",
-    type=EXISTING_FILE,
-    metavar="FILE",
-    help="Model settings; their student solves problems.  [default: scripted]",
-)
 @evaluating("arithmetic")
-def scaffold(settings: EvaluationSettings, **chosen: Any) -> Evaluated:
+def scaffold(
+    settings: EvaluationSettings,
+    *,
+    tutor: str = setting("How the model tutors.", default="planned", type=Choice(_TUTORS)),
+    dialogues: int = setting(_DIALOGUES, default=300, type=COUNT),
+    segments: int | Path = setting(_SEGMENTS, default="210", type=_NumberOrFile(), metavar="NUMBER|FILE"),
+    tries: int = setting("Tries of the student at each problem.", default=8, type=whole(0, ATTEMPTS)),
+    judge: Path | None = setting("Model settings; their planner judges.", type=EXISTING_FILE, metavar="FILE"),
+    student: Path | None = setting(_STUDENT, type=EXISTING_FILE, metavar="FILE"),
+) -> Evaluated:
     """Evaluate a tutor in the dimensions of the ScaffoldLM paper.
 
     The tutor holds dialogues with a cooperative student, who understands everything, and with a mixed one, who is also
@@ -58,4 +48,13 @@ def scaffold(settings: EvaluationSettings, **chosen: Any) -> Evaluated:
     """
     from soliloquy_papers.scaffold.evaluate.evaluation import ScaffoldEvaluation
 
-    return ScaffoldEvaluation(settings=settings, **chosen).run()
+    evaluation = ScaffoldEvaluation(
+        settings=settings,
+        tutor=tutor,
+        dialogues=dialogues,
+        segments=segments,
+        tries=tries,
+        judge=judge,
+        student=student,
+    )
+    return evaluation.run()

@@ -2,17 +2,18 @@
 
 import click
 
-from soliloquy.cli.command import Command
+from soliloquy.cli.command import Command, setting
 from soliloquy.cli.evaluate.options import evaluating
 from soliloquy.cli.evaluate.output import Evaluated
 from soliloquy.cli.evaluate.settings import EvaluationSettings
-from soliloquy.cli.options import count_option
+from soliloquy.cli.options import COUNT
 
 
 @click.command(cls=Command)
-@count_option("--questions", 25, "Questions to ask.")
 @evaluating("physics")
-def soliloquy(settings: EvaluationSettings, *, questions: int) -> Evaluated:
+def soliloquy(
+    settings: EvaluationSettings, *, questions: int = setting("Questions to ask.", default=25, type=COUNT)
+) -> Evaluated:
     """Evaluate how a tutor verifies numbers, with the four metrics of the Code Soliloquies paper.
 
     The scripted student answers each question once with a right and once with a wrong number. The truth check and the

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from soliloquy.cli.evaluate.retraining import RetrainingEvaluation
+from soliloquy.cli.evaluate.settings import RetrainingEvaluation
 from soliloquy.recipes.answers import Decision, Program
 from soliloquy.recipes.codegen import program_prompt
 from soliloquy.recipes.soliloquy import prompting

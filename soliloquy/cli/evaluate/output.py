@@ -1,9 +1,9 @@
 """Writes and prints the report of an evaluation, and `soliloquy evaluate compare`."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,8 @@ from rich.table import Table
 
 from soliloquy.cli.command import Command, setting
 from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, NEW_FOLDER, writing_to
-from soliloquy.cli.terminal import echo, open_console
+from soliloquy.cli.tables import table
+from soliloquy.cli.terminal import answer, echo
 from soliloquy.runtime.extensions import NotInstalled
 from soliloquy.runtime.files import refuse_foreign
 
@@ -39,22 +40,17 @@ def deliver(out: Path, evaluated: Evaluated, *, as_json: bool, quiet: bool) -> N
     with writing_to(out):
         evaluated.write(out)
         draw_picture(out / PICTURE, {evaluated.report["name"]: evaluated.report}, quiet=quiet or as_json)
-    if as_json:
-        echo(json.dumps(evaluated.report))
-    elif not quiet:
-        for table in evaluated.tables:
-            open_console().print(table)
-        echo(f"evidence in {out}")
+    answer(evaluated.report, chain(evaluated.tables, [f"evidence in {out}"]), as_json=as_json, quiet=quiet)
 
 
 def figures_table(report: Mapping[str, Any], names: Iterable[str]) -> Table:
     """Returns a table with a row for each metric; a command may add rows of its own."""
     from soliloquy_training.evaluation.report import figure_rows
 
-    table = Table("metric", "share of cases, with its 95 % interval", report["whose"], title=report["name"])
-    for row in figure_rows(report, names):
-        table.add_row(*row)
-    return table
+    heads = ("metric", "share of cases, with its 95 % interval", report["whose"])
+    made = table(*heads, rows=figure_rows(report, names), align="left")
+    made.title = report["name"]
+    return made
 
 
 def draw_picture(path: Path, reports: Mapping[str, Mapping[str, Any]], *, quiet: bool) -> None:
@@ -94,10 +90,4 @@ def compare(
             out.mkdir(parents=True, exist_ok=True)
             (out / f"{COMPARISON}.md").write_text("\n".join(page(evaluations)) + "\n", "utf-8")
             draw_picture(out / f"{COMPARISON}.svg", reports, quiet=as_json)
-    if as_json:
-        echo(json.dumps(reports))
-        return
-    table = Table(*head(evaluations))
-    for row in rows(evaluations):
-        table.add_row(*row)
-    open_console().print(table)
+    answer(reports, [table(*head(evaluations), rows=rows(evaluations), align="left")], as_json=as_json)

@@ -10,17 +10,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import uvloop
 
-from soliloquy.cli.attended import attended
+from soliloquy.cli.attended import attended, run_counted
+from soliloquy.cli.command import setting
 from soliloquy.cli.evaluate.output import Evaluated, figures_table
 from soliloquy.cli.evaluate.tutor import Tutor
-from soliloquy.cli.progress import count
+from soliloquy.cli.options import Choice
 from soliloquy.cli.service_options import chosen_prompts
 from soliloquy.dataset.reading import Dataset
-from soliloquy.problems.bank.bank import Bank
+from soliloquy.problems.bank.bank import Bank, load_bank
 from soliloquy.problems.bank.sampling import sample
 from soliloquy.problems.sources import ProblemSource, problem_source
+from soliloquy.recipes.packages import DEFAULT, known_recipes, part
 from soliloquy.recipes.recipe import find
+from soliloquy.runs.dry_run import own_sandboxes
 from soliloquy.runs.model import ModelSettings, scripted_model
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import StreamingModel
 from soliloquy.runtime.model.opening import ModelByRole
 from soliloquy.runtime.seeds import draw
@@ -28,6 +32,7 @@ from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, Problem
 from soliloquy.v1.runs_pb2 import Run
 
 if TYPE_CHECKING:
+    from soliloquy_training.adapters.activation import Canary
     from soliloquy_training.evaluation.cases import CaseResult
     from soliloquy_training.evaluation.recipe_loop import Execute, RecipeLoop
 
@@ -86,21 +91,16 @@ class EvaluationSettings:
         counts: Callable[[R], bool],
     ) -> list[R]:
         """Returns the results in order; shows how many count, and why the tutor's model does not answer."""
-        from soliloquy_training.evaluation.cases import run_bounded
-
-        done = passing = 0
-        with count("cases", len(cases), quiet=self.quiet) as show:
-
-            def advance(result: R) -> None:
-                nonlocal done, passing
-                done, passing = done + 1, passing + counts(result)
-                tell("")
-
-            def tell(fault: str) -> None:
-                show(done, f"{counted} {passing}", fault)
-
-            async with attended(model, wait=self.tutor.wait, show=tell):
-                return await run_bounded(cases, run, at_once=self.in_flight, on_result=advance)
+        return await run_counted(
+            model,
+            cases,
+            run,
+            "cases",
+            in_flight=self.in_flight,
+            wait=self.tutor.wait,
+            quiet=self.quiet,
+            figures=lambda results: [f"{counted} {sum(map(counts, results))}"],
+        )
 
     def cases(
         self, source: ProblemSource, put: str, problems: Iterable[Problem], digest: str, **further: Any
@@ -162,10 +162,8 @@ def _of_file(source: ProblemSource, seed: int) -> Iterable[Problem]:
 @asynccontextmanager
 async def _sandboxed() -> "AsyncIterator[Execute]":
     from soliloquy_services.executor.handler import run
-    from soliloquy_services.executor.policy import SandboxSettings
-    from soliloquy_services.executor.pool import SandboxPool
 
-    async with SandboxPool(SandboxSettings()) as pool:
+    async with own_sandboxes() as pool:
         yield partial(run, sandbox=pool)
 
 
@@ -229,3 +227,40 @@ async def _hold(
             return JudgedConversation(conversation=held, passed=judge(held))
 
         return await settings.run(model, problems, hold, counted="passed", counts=lambda one: all(one.passed.values()))
+
+
+RECIPE = setting(
+    "The recipe of the tutor; its evaluation and prompts test an adapter.",
+    "--recipe",
+    default=DEFAULT,
+    type=Choice(list(known_recipes())),
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RetrainingEvaluation:
+    """Decides whether an adapter is worse than another; a recipe offers it as RETRAINING in `evaluate.retraining`."""
+
+    # The title of each metric; the report has a share of cases for each.
+    metrics: Mapping[str, str]
+    # The source of the questions and the fall that each metric may have, unless the policy says otherwise.
+    problems: str
+    may_lose: Mapping[str, float]
+    # Asks this number of questions.
+    evaluate: Callable[[EvaluationSettings, int], Evaluated]
+    # Yields prompts of the tutor about a problem, which an adapter answers before it goes into service.
+    canaries: "Callable[[Problem], Iterable[Canary]]"
+
+    def canary_prompts(self, count: int) -> "list[Canary]":
+        bank = load_bank(self.problems)
+        found = (canary for number in range(count) for canary in self.canaries(bank.draw(number)))
+        return list(islice(found, count))
+
+
+def retraining_evaluation(recipe: str) -> RetrainingEvaluation:
+    offered = part(recipe, "evaluate.retraining")
+    if offered is None:
+        raise Failure(f"the recipe {recipe} cannot be retrained: it has no evaluation that compares two adapters")
+    evaluation = offered.RETRAINING
+    assert isinstance(evaluation, RetrainingEvaluation)
+    return evaluation

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from soliloquy.cli.command import setting
+from soliloquy.cli.command import gathered, setting
+from soliloquy.cli.model_options import MODELS, RECORD
 from soliloquy.cli.options import COUNT, RESOLVED_FOLDER, WAIT
 from soliloquy.cli.service_options import NOISE
 from soliloquy.runs.model import ModelSettings, scripted_model
@@ -29,48 +30,22 @@ if TYPE_CHECKING:
 _ADAPTER = "evaluated"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Weights:
-    folder: Path
-    # The folder of an adapter on top of them.
-    adapter: Path | None
-    # Without constraining answers to their schema.
-    free: bool
-
-    def check(self) -> None:
-        from soliloquy_services.model.engines.weights import check_base, read_adapter
-
-        check_installed("serve", "torch", "transformers")
-        check_base(self.folder)
-        if is_encoder_decoder(self.folder) and (self.adapter or self.free):
-            raise Failure(f"{self.folder} is an encoder-decoder model: leave out --adapter and --free")
-        if self.adapter:
-            read_adapter(Adapter(name=_ADAPTER, path=str(self.adapter)))
-
-    def identity(self) -> dict[str, Any]:
-        return {
-            "model": self.folder.name,
-            "engine": "transformers",
-            **({"adapter": str(self.adapter)} if self.adapter else {}),
-            **({"schema": "none"} if self.free else {}),
-        }
-
-
 class WeightsModel:
     """Answers every role with one engine."""
 
-    def __init__(self, backend: "ModelBackend", weights: Weights) -> None:
+    def __init__(self, backend: "ModelBackend", adapter: str, *, free: bool) -> None:
+        """A free one is not held to the schemas of its answers."""
         self._backend = backend
-        self._weights = weights
+        self._adapter = adapter
+        self._free = free
 
     async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
         """Never streams, so the listener receives nothing."""
         from soliloquy_services.model.backend import final_completion
         from soliloquy_services.model.engines.engine import EngineFailed, EngineRefused
 
-        if self._weights.adapter:
-            request.adapter = _ADAPTER
-        if self._weights.free:
+        request.adapter = self._adapter or request.adapter
+        if self._free:
             request.schema = ""
         try:
             return await final_completion(self._backend.stream(request))
@@ -80,45 +55,48 @@ class WeightsModel:
             raise ModelFailed(str(failed)) from failed
 
 
-@asynccontextmanager
-async def running_weights(weights: Weights) -> AsyncIterator[StreamingModel]:
-    if is_encoder_decoder(weights.folder):
-        from soliloquy_training.evaluation.encoder_decoder import EncoderDecoderModel
-
-        yield EncoderDecoderModel(weights.folder)
-        return
-    from soliloquy_services.model.engines.settings import EngineSettings
-    from soliloquy_services.model.in_process import running_backend
-
-    async with running_backend(EngineSettings(model=weights.folder)) as chat:
-        if weights.adapter:
-            await chat.load_adapter(Adapter(name=_ADAPTER, path=str(weights.adapter)))
-        yield WeightsModel(chat, weights)
-
-
 ROLES = ("tutor", "codegen", "composer")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tutor:
     models: Models
-    record: Path | None
-    noise: str
-    weights: Weights | None
+    record: Path | None = None
+    noise: str = "none"
     problems: str
     # Whether to wait for an endpoint that does not answer.
     wait: bool = False
+    # The folders of weights that answer in place of the models, and of an adapter on top of them.
+    weights: Path | None = None
+    adapter: Path | None = None
+    # Without constraining answers to their schema.
+    free: bool = False
+
+    def check_weights(self) -> None:
+        from soliloquy_services.model.engines.weights import check_base, read_adapter
+
+        assert self.weights
+        check_installed("serve", "torch", "transformers")
+        check_base(self.weights)
+        if is_encoder_decoder(self.weights) and (self.adapter or self.free):
+            raise Failure(f"{self.weights} is an encoder-decoder model: leave out --adapter and --free")
+        if self.adapter:
+            read_adapter(Adapter(name=_ADAPTER, path=str(self.adapter)))
 
     def identity(self) -> dict[str, Any]:
-        if self.weights:
-            return self.weights.identity()
-        return self.models.identity() | ({"noise": self.noise} if self.noise != "none" else {})
+        if self.weights is None:
+            return self.models.identity() | ({"noise": self.noise} if self.noise != "none" else {})
+        return {
+            "model": self.weights.name,
+            "engine": "transformers",
+            **({"adapter": str(self.adapter)} if self.adapter else {}),
+            **({"schema": "none"} if self.free else {}),
+        }
 
     @property
     def name(self) -> str:
         if self.weights:
-            adapter = f" + {self.weights.adapter.name}" if self.weights.adapter else ""
-            return self.weights.folder.name + adapter
+            return self.weights.name + (f" + {self.adapter.name}" if self.adapter else "")
         members = (member for members in self.models.roles.values() for member in members)
         adapters = sorted({member.adapter for member in members if member.adapter})
         noise = f", noise {self.noise}" if self.noise != "none" else ""
@@ -126,14 +104,29 @@ class Tutor:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[ModelByRole]:
-        if self.weights is None:
-            await require_endpoints(self.models, self.record)
-            noisy = ModelSettings(problems=[self.problems], noise=self.noise)
-            async with open_models(self.models, lambda: scripted_model(noisy), self.record) as models:
-                yield models
+        if self.weights:
+            async with self._running_weights(self.weights) as weights:
+                yield ModelByRole(self.models, dict.fromkeys(self.models.used, weights))
             return
-        async with running_weights(self.weights) as weights:
-            yield ModelByRole(self.models, dict.fromkeys(self.models.used, weights))
+        await require_endpoints(self.models, self.record)
+        noisy = ModelSettings(problems=[self.problems], noise=self.noise)
+        async with open_models(self.models, lambda: scripted_model(noisy), self.record) as models:
+            yield models
+
+    @asynccontextmanager
+    async def _running_weights(self, weights: Path) -> AsyncIterator[StreamingModel]:
+        if is_encoder_decoder(weights):
+            from soliloquy_training.evaluation.encoder_decoder import EncoderDecoderModel
+
+            yield EncoderDecoderModel(weights)
+            return
+        from soliloquy_services.model.engines.settings import EngineSettings
+        from soliloquy_services.model.in_process import running_backend
+
+        async with running_backend(EngineSettings(model=weights)) as chat:
+            if self.adapter:
+                await chat.load_adapter(Adapter(name=_ADAPTER, path=str(self.adapter)))
+            yield WeightsModel(chat, _ADAPTER if self.adapter else "", free=self.free)
 
 
 _ADAPTER_OPTION = setting(
@@ -142,9 +135,10 @@ _ADAPTER_OPTION = setting(
 _WEIGHTS = setting("Evaluate these weights in this process instead of a --model.", type=RESOLVED_FOLDER)
 
 
-def chosen_tutor(
-    models: Models,
-    record: Path | None,
+def _tutor(
+    *,
+    models: Models = MODELS,
+    record: Path | None = RECORD,
     problems: str,
     weights: Path | None = _WEIGHTS,
     adapter: str | None = _ADAPTER_OPTION,
@@ -163,13 +157,17 @@ def chosen_tutor(
         for name in ("model", "model_settings", "noise"):
             if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
                 raise click.UsageError(f"--weights cannot be used with --{name.replace('_', '-')}")
-        found = Weights(folder=weights, adapter=Path(adapter) if adapter else None, free=free)
-        found.check()
-        return Tutor(models=models, record=None, noise="none", weights=found, problems=problems)
+        folder = Path(adapter) if adapter else None
+        tutor = Tutor(models=models, problems=problems, weights=weights, adapter=folder, free=free)
+        tutor.check_weights()
+        return tutor
     if free:
         raise click.UsageError("--free requires --weights: for an endpoint, set `schema` in its settings")
     models = _with_adapter(models, adapter)
-    return Tutor(models=models, record=record, noise=noise, weights=None, problems=problems, wait=wait)
+    return Tutor(models=models, record=record, noise=noise, problems=problems, wait=wait)
+
+
+TUTOR = gathered(_tutor)
 
 
 def at_most(models: Models, max_tokens: int) -> Models:

@@ -7,11 +7,11 @@ _MODULES = {
     "list": "soliloquy.cli.problems.banks",
     "show": "soliloquy.cli.problems.banks",
     "sample": "soliloquy.cli.problems.banks",
-    "check": "soliloquy.cli.problems.check",
+    "check": "soliloquy.cli.problems.files",
     "verify": "soliloquy.cli.problems.verify",
-    "import": "soliloquy.cli.problems.importing",
-    "dedupe": "soliloquy.cli.problems.sifting",
-    "split": "soliloquy.cli.problems.sifting",
+    "import": "soliloquy.cli.problems.files",
+    "dedupe": "soliloquy.cli.problems.files",
+    "split": "soliloquy.cli.problems.files",
 }
 for _recipe in known_recipes():
     _MODULES |= getattr(part(_recipe, "commands"), "PROBLEMS", {})

@@ -1,6 +1,5 @@
 """`soliloquy problems list`, `show` and `sample`: what the banks hold."""
 
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +15,7 @@ from rich.text import Text
 
 from soliloquy.cli.command import Command, setting
 from soliloquy.cli.options import AS_JSON, COUNT, NEW_PROBLEM_FILE, SEED, writing_to
-from soliloquy.cli.terminal import echo, json_line, open_console, visible
+from soliloquy.cli.terminal import answer, echo, json_line, open_console, visible
 from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.problems.bank.family import Family
 from soliloquy.problems.bank.sampling import sample_lines
@@ -45,16 +44,13 @@ def list_(*, as_json: bool = AS_JSON, bank: str | None) -> None:
     else:
         families = load_bank(bank)
         rows = [_of_family(families.family(name)) for name in families.names]
-    if as_json:
-        echo(json.dumps(rows, ensure_ascii=False))
-        return
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name, value in rows[0].items():
         justify: JustifyMethod = "right" if isinstance(value, int) else "left"
         table.add_column(name, justify=justify, no_wrap=name in NO_WRAP, min_width=len(name))
     for row in rows:
         table.add_row(*(", ".join(value) if isinstance(value, list) else str(value) for value in row.values()))
-    open_console().print(table)
+    answer(rows, [table], as_json=as_json)
 
 
 def _of_family(family: Family) -> dict[str, Any]:

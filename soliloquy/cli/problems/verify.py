@@ -6,14 +6,15 @@ from pathlib import Path
 
 import click
 
-from soliloquy.cli.attended import AttendedModels, attended_models
+from soliloquy.cli.attended import ASKED, AttendedModels
 from soliloquy.cli.command import Command
 from soliloquy.cli.options import ANY_PATH, AS_JSON, PROBLEM_FILE_OUT, writing_to
-from soliloquy.cli.terminal import echo
+from soliloquy.cli.terminal import answer, echo
 from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.problems.files.problem_row import programs_row
 from soliloquy.problems.sifting.problem_lines import ProblemLine, problem_lines
 from soliloquy.problems.solving.independent_programs import PROGRAM, PROGRAMS, dispute, run_programs, weigh
+from soliloquy.runs.dry_run import own_sandboxes
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.files import atomic_file
 from soliloquy.runtime.model import Model
@@ -26,8 +27,9 @@ _IN_FLIGHT = 8
 
 @click.command(cls=Command)
 @click.argument("source", metavar="FILE", type=ANY_PATH)
-@attended_models
-def verify(*, out: Path = PROBLEM_FILE_OUT, as_json: bool = AS_JSON, source: Path, asked: AttendedModels) -> None:
+def verify(
+    *, out: Path = PROBLEM_FILE_OUT, as_json: bool = AS_JSON, source: Path, asked: AttendedModels = ASKED
+) -> None:
     """Check the answers of a file by programs that a model writes from the questions alone.
 
     Each problem has three programs, which run in the sandbox. An answer that most of them come to is verified. An
@@ -39,11 +41,11 @@ def verify(*, out: Path = PROBLEM_FILE_OUT, as_json: bool = AS_JSON, source: Pat
         raise Failure("problems verify requires --model openai or ray: the scripted model solves few")
     with writing_to(out):
         problems = {one.question: one for one in read_problems(source) if one.HasField("answer")}
-        found = asyncio.run(_checks([*problems.values()], asked, source, quiet=as_json))
-        counts = Counter(checked=len(found))
+        checked = asyncio.run(_checks([*problems.values()], asked, source, quiet=as_json))
+        counts = Counter(checked=len(checked))
         with atomic_file(out) as file:
             for line in problem_lines(source):
-                programs = found.get(line.question)
+                programs = checked.get(line.question)
                 kind, why = _judged(problems.get(line.question), programs)
                 counts[kind] += 1
                 if why:
@@ -51,10 +53,9 @@ def verify(*, out: Path = PROBLEM_FILE_OUT, as_json: bool = AS_JSON, source: Pat
                 if kind != "unfit":
                     file.write(_marked(line, programs))
     told = {name: counts[name] for name in ("checked", "verified", "worked through", "disputed", "unverified", "unfit")}
-    if as_json:
-        echo(json.dumps({**{name.replace(" ", "_"): count for name, count in told.items()}, "programs": PROGRAMS}))
-    else:
-        echo(f"{out}: {', '.join(f'{count} {name}' for name, count in told.items())}")
+    words = f"{out}: {', '.join(f'{count} {name}' for name, count in told.items())}"
+    found = {name.replace(" ", "_"): count for name, count in told.items()} | {"programs": PROGRAMS}
+    answer(found, [words], as_json=as_json)
 
 
 def _judged(problem: Problem | None, programs: Evidence | None) -> tuple[str, str]:
@@ -77,10 +78,7 @@ async def _checks(
     problems: Sequence[Problem], asked: AttendedModels, source: Path, *, quiet: bool
 ) -> dict[str, Evidence | None]:
     """Returns what the programs came to, by question."""
-    from soliloquy_services.executor.policy import SandboxSettings
-    from soliloquy_services.executor.pool import SandboxPool
-
-    async with SandboxPool(SandboxSettings()) as pool:
+    async with own_sandboxes() as pool:
 
         async def checked(problem: Problem, model: Model) -> tuple[str, Evidence | None]:
             return problem.question, weigh(await run_programs(problem, model, pool.execute))

@@ -58,9 +58,7 @@ def test_top_says_what_the_services_say(seen: Watched) -> None:
     assert {stage["service"] for stage in now["stages"]} == set(SERVICES)
     assert now["conversations"]["dead_letters"] == 2
     assert now["conversations"]["accepted"] > 0
-    assert now["sandbox"]["ready"] == 1
     assert now["calls"]["cost"] > 0
-    assert sum(role["answers"] for role in now["roles"]) > 0
 
 
 def test_top_names_a_process_that_does_not_answer_and_shows_the_others(seen: Watched, kafka: str) -> None:

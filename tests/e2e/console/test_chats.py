@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from soliloquy.client import Dataset, NoDataset
-from soliloquy.runs.installation import LOG
+from soliloquy.runs.supervision import LOG
 from soliloquy.runtime.events import run_key
 from soliloquy.v1.conversation_pb2 import Conversation
 from tests.e2e.chromium import Page, needs_chromium

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from soliloquy.problems.bank.bank import load_bank
-from soliloquy.runs.installation import LOG
+from soliloquy.runs.supervision import LOG
 from soliloquy.runtime.events import Event
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from soliloquy.v1.events_pb2 import ProblemSubmitted

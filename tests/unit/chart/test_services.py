@@ -10,11 +10,11 @@ import pytest
 import yaml
 
 from deploy.images import bake
-from soliloquy.cli.kafka_options import PASSWORD_FILE, VARIABLES
 from soliloquy.cli.main import commands
-from soliloquy.cli.model_options import model_settings_options
+from soliloquy.cli.model_options import MODEL
 from soliloquy.cli.observing import LOG_FORMAT, TRACE_SHARE
 from soliloquy.cli.service import _HANDLERS, KAFKA_WAIT
+from soliloquy.cli.service_options import PASSWORD_FILE, VARIABLES
 from soliloquy.runs.assembly import declared
 from soliloquy.runs.assignment import SERVICES
 from tests.chart.render import CHART, HELMS, Document, Values, load, rendered
@@ -44,7 +44,7 @@ STAGES: dict[str, dict[str, Any]] = yaml.safe_load((CHART / "files/stages.yaml")
 
 
 # The chat plays the tutor.
-ASKERS = {name for name, (_, own) in _HANDLERS.items() if model_settings_options in own} | {"gateway"}
+ASKERS = {name for name, (_, own) in _HANDLERS.items() if MODEL in own.values()} | {"gateway"}
 
 
 def command(args: list[str]) -> tuple[click.Command, list[str]]:

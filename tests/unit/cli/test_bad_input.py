@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from soliloquy.cli.importing import import_
-from soliloquy.cli.problems.importing import import_ as import_problems
+from soliloquy.cli.exchange import import_
+from soliloquy.cli.problems.files import import_ as import_problems
 from soliloquy.problems.files.reading.rows import LONGEST_LINE
 from soliloquy.runtime.failure import Failure
 

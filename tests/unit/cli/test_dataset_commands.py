@@ -93,15 +93,6 @@ def test_tail_tells_of_each_conversation_in_a_line(folder: Path) -> None:
     assert result.stderr == "to continue from here: --after accepted/00001.parquet:1\n"
 
 
-def test_show_and_tail_have_one_word_for_an_ending(tmp_path: Path) -> None:
-    solved, imported = small(0), small(1)
-    imported.ClearField("ending")
-    folder = dataset(tmp_path / "a", [solved, imported])
-    for number, word in enumerate(("solved", "no ending")):
-        assert f"\n{word} after 2 turns\n" in soliloquy("show", folder, f"c{number}").stdout
-        assert f"c{number}  {word} " in soliloquy("tail", folder).stdout.splitlines()[number]
-
-
 def test_tail_goes_on_after_a_place(folder: Path) -> None:
     records = [json.loads(line) for line in soliloquy("tail", folder, "--json").stdout.splitlines()]
     assert [record["id"] for record in records] == ["c0", "c1", "c2"]
@@ -123,7 +114,7 @@ def test_tail_follows_a_dataset_that_grows(tmp_path: Path, monkeypatch: pytest.M
         shards = [[conversation] for conversation in grown.pop(0)]
         dataset(folder, *shards)
 
-    monkeypatch.setattr("soliloquy.cli.tail.time.sleep", pause)
+    monkeypatch.setattr("soliloquy.cli.datasets.time.sleep", pause)
     result = soliloquy("tail", folder, "--follow", "--json")
     assert [json.loads(line)["id"] for line in result.stdout.splitlines()] == ["c0", "c1"]
     assert result.exit_code == 1

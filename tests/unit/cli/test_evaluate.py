@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from soliloquy.cli.evaluate.retraining import retraining_evaluation
-from soliloquy.cli.evaluate.settings import questions
+from soliloquy.cli.evaluate.settings import questions, retraining_evaluation
 from soliloquy.cli.main import commands
 from soliloquy.dataset.layout import ShardLimits
 from soliloquy.dataset.manifest import write_manifest

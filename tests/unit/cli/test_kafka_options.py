@@ -6,7 +6,8 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from soliloquy.cli.kafka_options import kafka_options
+from soliloquy.cli.command import Command
+from soliloquy.cli.service_options import KAFKA, REQUIRED_KAFKA
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from tests.cases import each_case
@@ -20,10 +21,9 @@ class Asked:
     def __init__(self, *, required: bool = False) -> None:
         self.settings: list[KafkaSettings | None] = []
 
-        @click.command()
-        @kafka_options(required=required)
+        @click.command(cls=Command)
         @click.option("--quiet", is_flag=True)
-        def command(*, kafka: KafkaSettings | None, quiet: bool) -> None:
+        def command(*, kafka: KafkaSettings | None = REQUIRED_KAFKA if required else KAFKA, quiet: bool) -> None:
             self.settings.append(kafka)
 
         self._command = command
@@ -81,7 +81,7 @@ def test_an_address_is_all_that_an_open_kafka_needs(
     assert handed(*options, **environment) == (KafkaSettings(bootstrap=bootstrap) if bootstrap else None)
 
 
-@pytest.mark.parametrize("text", ["k", "k:9092,", "k:9092;l:9092", "k:9092, l:9092", "kafka://k:9092", "k:0x1", ""])
+@pytest.mark.parametrize("text", ["k", "k:9092,", "k:9092;l:9092", "k:9092, l:9092", "kafka://k:9092", "k:0x1"])
 def test_what_is_no_address_is_named(text: str) -> None:
     assert "use HOST:PORT, e.g. 127.0.0.1:9092" in refused("--kafka", text)
 

@@ -8,7 +8,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from soliloquy.cli.model_options import model_options
+from soliloquy.cli.command import Command
+from soliloquy.cli.model_options import MODELS, RECORD
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model.settings import Models
 from tests.cases import each_case
@@ -21,10 +22,9 @@ FILE = '[endpoints.hosted]\nengine = "openai"\nbase_url = "https://api.example.c
 def chosen(*arguments: str) -> tuple[Models, Path | None]:
     found: list[Any] = []
 
-    @click.command()
-    @model_options
+    @click.command(cls=Command)
     @click.option("--noise", default="none")
-    def command(*, models: Models, record: Path | None, noise: str) -> None:
+    def command(*, models: Models = MODELS, record: Path | None = RECORD, noise: str) -> None:
         found.extend((models, record))
 
     result = CliRunner().invoke(command, arguments, standalone_mode=False)

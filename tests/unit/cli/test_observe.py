@@ -3,18 +3,15 @@
 import json
 from pathlib import Path
 
-from soliloquy.cli.observe import configuration, shipped_rules
-from soliloquy.cli.processes import metrics_addresses, process_names
+from soliloquy.cli.observe import configuration, metrics_addresses, processes, shipped_rules
 from soliloquy.runs.assignment import SERVICES
-from tests.e2e.runs import SOLILOQUY, said
+from tests.e2e.runs import SOLILOQUY, one_line, said
 from tests.unit.rules.rulebook import FOLDER
 
 
 def test_where_there_is_no_prometheus_it_says_what_to_install() -> None:
     result = said([SOLILOQUY, "observe"], environment={"PATH": ""})
-    assert (result.returncode, result.stdout) == (2, "")
-    [line] = result.stderr.splitlines()
-    assert line.startswith("soliloquy: Prometheus is not installed: ")
+    assert one_line(result).startswith("soliloquy: Prometheus is not installed: ")
 
 
 def test_a_scale_that_up_would_not_take_is_refused() -> None:
@@ -25,11 +22,11 @@ def test_a_scale_that_up_would_not_take_is_refused() -> None:
 
 def test_every_process_has_a_place_in_the_order_of_the_ports() -> None:
     scales = dict.fromkeys(SERVICES, 1)
-    names = process_names(scales | {"student": 2}, on_kafka=True, console=None)
+    names = [*processes(scales | {"student": 2}, on_kafka=True, console=None)]
     assert names[:4] == ["curriculum-0", "planner-0", "student-0", "student-1"]
     assert len(names) == len(SERVICES) + 1
-    assert process_names(scales, on_kafka=True, console="127.0.0.1:80")[len(SERVICES) :] == ["gateway"]
-    alone = process_names(scales, on_kafka=False, console=None)
+    assert [*processes(scales, on_kafka=True, console="127.0.0.1:80")][len(SERVICES) :] == ["gateway"]
+    alone = processes(scales, on_kafka=False, console=None)
     assert metrics_addresses(alone, 9100)["gateway"] == f"127.0.0.1:{9100 + len(alone) - 1}"
 
 

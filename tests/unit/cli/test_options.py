@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from soliloquy.cli.main import commands
-from soliloquy.cli.parameters import ADDRESS, DURATION, SIZE, real, whole
+from soliloquy.cli.options import ADDRESS, DURATION, SIZE, real, whole
 from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.problems.files.reading.rows import UnreadableSource
 from soliloquy.runs.assignment import Assignment, GatewayAssignment

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from soliloquy.cli.runs_view import print_status
+from soliloquy.cli.runs_view import tell_status
 from soliloquy.cli.sandbox import outcome_json, outcome_lines
+from soliloquy.cli.terminal import answer
 from soliloquy.v1.gateway_pb2 import DatasetState, RunStatus
 from soliloquy.v1.runs_pb2 import RunState
 from soliloquy.v1.sandbox_pb2 import (
@@ -66,10 +67,13 @@ def test_an_error_names_its_line_and_a_job_that_ran_nowhere_has_no_lane() -> Non
     assert list(outcome_lines(Execution(status=STATUS_ERROR, error="there is no code"))) == ["error: there is no code"]
 
 
-def test_a_job_cannot_steer_the_terminal() -> None:
+def test_a_job_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     hostile = "\x1b[2J\x1b]0;owned\x07\x9b1m\r\u202e"
     value = NamedValue(name="x", value=Value(unserialisable=hostile))
-    shown = "\n".join(outcome_lines(Execution(status=STATUS_ERROR, error=hostile, stdout=hostile, values=[value])))
+    answer(
+        {}, outcome_lines(Execution(status=STATUS_ERROR, error=hostile, stdout=hostile, values=[value])), as_json=False
+    )
+    shown = capsys.readouterr().out
     assert all(char.isprintable() or char == "\n" for char in shown)
     assert shown.count("\\x1b[2J") == 3
 
@@ -86,6 +90,6 @@ def test_the_status_of_a_run_says_where_its_dataset_lies(
     state: DatasetState, words: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "100")
-    print_status(RunStatus(id="3f2a-1", state=RunState.RUN_STATE_FINISHED, dataset=state))
+    tell_status(RunStatus(id="3f2a-1", state=RunState.RUN_STATE_FINISHED, dataset=state))
     [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("dataset")]
     assert line.split(maxsplit=1)[1].strip() == words

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from soliloquy.cli import progress
-from soliloquy.cli.progress import Figures, calls_line, count, progress_bar
-from soliloquy.cli.summary import next_commands, summary
+from soliloquy.cli.progress import Pace, calls_line, count, progress_bar, run_figures
+from soliloquy.cli.runs_view import next_commands, summary
 from soliloquy.runs.progress import PATIENCE_SECONDS, RunCounts, WaitingCalls, hopeless, overdue
 from soliloquy.runtime.model.spending import summed
 from soliloquy.runtime.model.status import EndpointStatus
@@ -16,20 +16,20 @@ from soliloquy.runtime.transports.port import Backlog
 from tests.cases import each_case
 
 
-def figures(wanted: int, seconds: float, resumed_from: int = 0) -> Figures:
-    times: Iterator[float] = iter([0.0, seconds, seconds])
-    return Figures(wanted, resumed_from, lambda: next(times))
+def pace(wanted: int, seconds: float, resumed_from: int = 0) -> Pace:
+    times: Iterator[float] = iter([0.0, seconds])
+    return Pace(wanted, resumed_from, lambda: next(times))
 
 
 def test_speed_and_remaining_time_count_only_this_session() -> None:
-    assert figures(100, 10, resumed_from=50).run(RunCounts(accepted=70, rejected=0)) == ["2.0/s", "15 s left"]
-    assert figures(100, 600).run(RunCounts(accepted=5, rejected=0)) == ["30.0/h", "3 h 10 min left"]
-    assert figures(100, 10, resumed_from=50).run(RunCounts(accepted=50, rejected=0)) == []
+    assert pace(100, 10, resumed_from=50).at(70) == ["2.0/s", "15 s left"]
+    assert pace(100, 600).at(5) == ["30.0/h", "3 h 10 min left"]
+    assert pace(100, 10, resumed_from=50).at(50) == []
 
 
 def test_rejections_name_their_share_and_most_frequent_reason_and_the_cost_follows() -> None:
     counts = RunCounts(accepted=0, rejected=12, reason="steps", cost=0.416)
-    assert figures(100, 10).run(counts) == ["12 of 12 rejected (100%, most for steps)", "cost 0.42"]
+    assert run_figures(counts) == ["12 of 12 rejected (100%, most for steps)", "cost 0.42"]
 
 
 @each_case
@@ -83,12 +83,11 @@ def test_what_holds_cases_up_is_told_without_a_terminal(
     monkeypatch.setattr(progress, "LINE_SECONDS", 0.0)
     for quiet in (False, True):
         with count("cases", 3, quiet=quiet) as show:
-            show(1, "missed 0", "")
-            show(1, "missed 0", "2 model calls wait; last error: cannot connect")
-    assert capsys.readouterr().err.splitlines() == [
-        "1 of 3 cases, missed 0",
-        "1 of 3 cases, missed 0; 2 model calls wait; last error: cannot connect",
-    ]
+            show(0, ["missed 0"], "")
+            show(1, ["missed 0"], "2 model calls wait; last error: cannot connect")
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == "0 of 3 cases, missed 0"
+    assert re.fullmatch("1 of 3 cases, .* left, missed 0; 2 model calls wait; last error: cannot connect", second)
 
 
 REPORT = {

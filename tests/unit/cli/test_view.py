@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from soliloquy.cli.compare import compare
+from soliloquy.cli.datasets import compare
 from soliloquy.cli.show import show_conversation
 from soliloquy.dataset.telling_apart import LEAST
 from soliloquy.runtime.failure import Failure

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from soliloquy.cli.report import report
+from soliloquy.cli.datasets import report
 from soliloquy.dataset.durations import Durations
 from soliloquy.dataset.report import writing
 from soliloquy.dataset.report.findings import Findings

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from soliloquy.cli.problems.importing import import_
+from soliloquy.cli.problems.files import import_
 from soliloquy.problems.files.problem_file import problem_faults, read_problems
 from soliloquy.problems.files.reading.rows import UnreadableSource
 from tests.cases import each_case

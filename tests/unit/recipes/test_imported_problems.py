@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from soliloquy.cli.problems.check import check
+from soliloquy.cli.problems.files import check
 from soliloquy.problems.files.problem_from_row import problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.recipes.recipe import find

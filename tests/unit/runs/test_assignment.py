@@ -151,27 +151,6 @@ def test_a_run_that_fails_later_can_be_resumed(tmp_path: Path) -> None:
     assert first.log.exists()
 
 
-def test_a_folder_that_was_there_stays(tmp_path: Path) -> None:
-    with pytest.raises(Failure, match="no broker"), folder(tmp_path):
-        raise Failure("no broker")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_the_same_run_resumes_with_its_log(tmp_path: Path) -> None:
-    with folder(tmp_path) as first:
-        first.log.touch()
-    with folder(tmp_path) as second:
-        assert second.log.exists()
-
-
-def test_a_run_with_a_conversation_keeps_its_folder(tmp_path: Path) -> None:
-    with folder(tmp_path) as first:
-        first.journal.write_bytes(b"a conversation")
-    with pytest.raises(Failure, match="holds another run"), folder(tmp_path, OTHER):
-        pass
-    assert first.journal.read_bytes() == b"a conversation"
-
-
 @pytest.mark.parametrize("option", ["--out", "--work"])
 def test_folders_with_files_of_others_are_refused_and_left_alone(tmp_path: Path, option: str) -> None:
     theirs = tmp_path / option / "thesis.txt"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from soliloquy.runs.contexts import require_room
+from soliloquy.runs.dry_run import require_room
 from soliloquy.runs.plan import problems_of
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model.checking import require_endpoints

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from soliloquy.runs.endpoint_facts import EndpointFacts, endpoint_facts
+from soliloquy.runs.probing import EndpointFacts, endpoint_facts
 from soliloquy.runtime.failure import Failure
 from tests.unit.runtime.model.far import Far, error, line_to, said
 

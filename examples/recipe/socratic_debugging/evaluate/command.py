@@ -3,18 +3,19 @@
 import click
 
 from socratic_debugging.rules import check
-from soliloquy.cli.command import Command
+from soliloquy.cli.command import Command, setting
 from soliloquy.cli.evaluate.options import evaluating
 from soliloquy.cli.evaluate.output import Evaluated
 from soliloquy.cli.evaluate.settings import EvaluationSettings
-from soliloquy.cli.options import count_option
+from soliloquy.cli.options import COUNT
 from soliloquy.v1.conversation_pb2 import Conversation, Ending
 
 
 @click.command(cls=Command)
-@count_option("--cases", 4, "Programs to talk about.")
 @evaluating("")
-def debugging(settings: EvaluationSettings, cases: int) -> Evaluated:
+def debugging(
+    settings: EvaluationSettings, *, cases: int = setting("Programs to talk about.", default=4, type=COUNT)
+) -> Evaluated:
     """Evaluate a tutor by the bugs that its students find, and by what its replies tell."""
     from soliloquy.cli.evaluate.settings import evaluate_conversations
 

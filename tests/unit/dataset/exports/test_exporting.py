@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from soliloquy.cli.export import export as export_command
+from soliloquy.cli.exchange import export as export_command
 from soliloquy.dataset.exports.exporting import export
 from soliloquy.dataset.exports.format import NAMES, ExportOptions
 from soliloquy.dataset.exports.importing import import_rows

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from soliloquy.cli.importing import import_
+from soliloquy.cli.exchange import import_
 from soliloquy.dataset.reading import Dataset
 from soliloquy.runtime.failure import Failure
 

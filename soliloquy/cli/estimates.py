@@ -1,20 +1,100 @@
+"""`soliloquy size` and `prompts`: what conversations take, and what the prompts of a recipe are made of."""
+
 import asyncio
-import json
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import click
+from click.types import FuncParamType
+from rich.table import Column, Table
 
 from soliloquy.cli.command import Command, setting
-from soliloquy.cli.options import AS_JSON
-from soliloquy.cli.parameters import Choice
-from soliloquy.cli.terminal import echo, open_console
+from soliloquy.cli.options import AS_JSON, Choice
+from soliloquy.cli.tables import table
+from soliloquy.cli.terminal import answer
 from soliloquy.recipes.packages import known_recipes
+from soliloquy.runs.dry_run import own_sandboxes, rehearsed
 from soliloquy.runs.plan import Plan, problems_of
-from soliloquy.runs.rehearsal import own_sandboxes, rehearsed
+from soliloquy.runs.sizing import CONVERSATION, GPUS, KAFKA_DAYS, PARTS, Card, kafka_gigabytes
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model.dialects import UNKNOWN, Dialect, dialects
 from soliloquy.runtime.model.settings_file import shipped_models
 from soliloquy.v1.conversation_pb2 import Conversation
+
+
+def _billions(value: str) -> float:
+    read = re.fullmatch(r"(\d+(?:\.\d+)?)b", value.lower())
+    if not read or float(read[1]) <= 0:
+        raise click.BadParameter(f"{value!r} is no size: give thousand millions of parameters, such as 8b")
+    return float(read[1])
+
+
+def _count(value: str) -> int:
+    try:
+        count = float(value)
+    except ValueError:
+        count = 0.0
+    if not 1 <= count <= 1e15 or not count.is_integer():
+        raise click.BadParameter(f"{value!r} is no number of conversations: use one such as 10000 or 1e7")
+    return int(count)
+
+
+_BILLIONS, _COUNT = FuncParamType(_billions), FuncParamType(_count)
+
+
+@click.command(cls=Command)
+def size(
+    *,
+    conversations: int = setting("Such as 10000 or 1e7.", type=_COUNT, metavar="NUMBER"),
+    gpus: int = setting("Cards that run the model.", type=click.IntRange(1, 100_000), metavar="NUMBER"),
+    parameters: float = setting("Its parameters.", "--model", type=_BILLIONS, default="8b", metavar="SIZE"),
+    card: str = setting("The kind of card.", type=Choice(tuple(GPUS)), default=next(iter(GPUS))),
+    as_json: bool = AS_JSON,
+) -> None:
+    """Say what a number of conversations takes: hours, cores, pods, disk.
+
+    It multiplies the figures of soliloquy/runs/sizing.toml. They are for the recipe soliloquy and problems of the
+    bank, with vLLM; longer conversations take more of everything.
+    """
+    one = Card.of(card, parameters)
+    an_hour = gpus * one.conversations_an_hour
+    hours = conversations / an_hour
+    callers = GPUS[card]["callers"]
+    disk = kafka_gigabytes(hours, an_hour)
+    needed = {part: part.units(an_hour) for part in PARTS}
+    parts = [{"name": part.name, "unit": part.unit, "needed": units} for part, units in needed.items()]
+    found = {
+        "hours": round(hours, 2),
+        "conversations_an_hour": round(an_hour),
+        "conversations_an_hour_and_gpu": round(one.conversations_an_hour),
+        "output_tokens_a_second_and_gpu": round(one.output_rate),
+        "reading_tokens_a_second_and_gpu": round(one.reading_rate),
+        "parts": parts,
+        "in_flight": gpus * callers,
+        "kafka_gigabytes": round(disk, 1),
+    }
+    speed = (
+        f"{one.writing_seconds:.3f} s to write {CONVERSATION['output_tokens']:,} tokens at {one.output_rate:,.0f}/s, "
+        f"{one.reading_seconds:.3f} s to read {CONVERSATION['uncached_share']:.0%} of "
+        f"{CONVERSATION['input_tokens']:,} at {one.reading_rate:,.0f}/s"
+    )
+    model = f"{GPUS[card]['name']}, a model of {parameters:g}b"
+    a_conversation = f"{CONVERSATION['kafka_megabytes']} MB"
+    kept = f"before compression, {KAFKA_DAYS} days at most"
+    rows = [
+        (model, f"{gpus:,}", f"{one.conversations_an_hour:,.0f} an hour", speed),
+        *(
+            (part.name, f"{units:,} {part.unit}{'s' * (units != 1)}", f"{part.an_hour:,} an hour", part.measured)
+            for part, units in needed.items()
+        ),
+        ("calls in flight", f"--in-flight {gpus * callers:,}", "", f"{callers} callers a card"),
+        ("Kafka's disk, each replica", f"{disk:,.0f} GB", a_conversation, kept),
+    ]
+    line = f"{conversations:,} conversations: {hours:,.1f} hours, {an_hour:,.0f} an hour"
+    shown = table("", "needed", "a conversation, or one an hour", "from", rows=rows, align="left")
+    answer(found, [line, shown], as_json=as_json)
+
 
 # The conversations that are played where no dataset is given, and the bank of their problems.
 _PLAYED = 20
@@ -54,10 +134,7 @@ def prompts(
     reuse = replayed(conversations, together="n" not in known.without)
     rows = [_row(name, reuse.role_of(name), use) for name, use in sorted(reuse.states.items())]
     told = {"states": rows, "total": _row("all", "", reuse.total), "cache": _marking(known)}
-    if as_json:
-        echo(json.dumps(told))
-        return
-    _print(told)
+    answer(told, _shown(told), as_json=as_json)
 
 
 def _conversations(recipe: str, folder: str | None) -> list[Conversation]:
@@ -118,23 +195,17 @@ def _marking(dialect: Dialect) -> str:
     return "prompt_cache_key" if dialect.cache_key else marks or "nothing: the endpoint finds what it has cached"
 
 
-def _print(told: dict[str, Any]) -> None:
-    # Rich takes a while to load.
-    from rich.table import Table
-
+def _shown(told: dict[str, Any]) -> Iterator[object]:
     rules = [f"≥{rule}" for rule in told["total"]["held"]]
-    heads = ("prompt", "prompts", "tokens", "rules", "problem", "talk", "own", *rules)
-    shown = Table(*heads, box=None, pad_edge=False, header_style="dim")
-    for column in shown.columns:
-        column.no_wrap = True
-    for column in shown.columns[1:]:
-        column.justify = "right"
+    names = ("prompts", "tokens", "rules", "problem", "talk", "own", *rules)
+    heads = (Column(name, no_wrap=True, justify="right") for name in names)
+    shown = Table(Column("prompt", no_wrap=True), *heads, box=None, pad_edge=False, header_style="dim")
     for row in (*told["states"], told["total"]):
         parts = row["parts"]
         counts = (row["tokens"], parts["role"] + parts["state"], parts["problem"], parts["conversation"], parts["own"])
         each = [f"{tokens / row['prompts']:,.0f}" for tokens in counts]
         held = [f"{share:.1%}" for share in row["held"].values()]
         shown.add_row(row["state"].partition("/")[2] or row["state"], f"{row['prompts']:,}", *each, *held)
-    open_console().print(shown)
-    echo("Tokens of a prompt by what begins like it, and the share that a cache holds of those with so many tokens.")
-    echo(f"Requests tell a cache: {told['cache']}")
+    yield shown
+    yield ("Tokens of a prompt by what begins like it, and the share that a cache holds of those with so many tokens.")
+    yield (f"Requests tell a cache: {told['cache']}")

@@ -1,5 +1,6 @@
-"""`soliloquy retrain`: trains an adapter as conversations come in, and activates versions that are not worse."""
+"""`soliloquy freeze`, `train` and `retrain`: from a dataset to an adapter, once or as conversations come in."""
 
+import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -11,31 +12,105 @@ import click
 
 from soliloquy.cli.adapters import CACHE, REGISTRY, SERVICE, reporting_file_errors
 from soliloquy.cli.command import Command, setting
-from soliloquy.cli.evaluate.retraining import RECIPE, RetrainingEvaluation, retraining_evaluation
-from soliloquy.cli.evaluate.settings import EvaluationSettings
-from soliloquy.cli.evaluate.tutor import Tutor, Weights, at_most
-from soliloquy.cli.kafka_options import kafka_options
-from soliloquy.cli.launching import Launch, launch_options, train_observed
+from soliloquy.cli.evaluate.settings import RECIPE, EvaluationSettings, RetrainingEvaluation, retraining_evaluation
+from soliloquy.cli.evaluate.tutor import Tutor, at_most
+from soliloquy.cli.launching import LAUNCH, Launch, train_observed
 from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.observing import METRICS, serving_metrics
-from soliloquy.cli.options import AS_JSON, COUNT, EXISTING_FILE, NEW_RESOLVED_FOLDER, QUIET, RESOLVED_FOLDER
-from soliloquy.cli.signals import end_when_asked
-from soliloquy.cli.terminal import echo, open_console
-from soliloquy.cli.tls_options import client_tls
+from soliloquy.cli.options import AS_JSON, COUNT, EXISTING_FILE, NEW_FOLDER, NEW_RESOLVED_FOLDER, QUIET, RESOLVED_FOLDER
+from soliloquy.cli.service_options import KAFKA, client_tls
+from soliloquy.cli.tables import facts
+from soliloquy.cli.terminal import answer, echo, end_when_asked, open_console
 from soliloquy.dataset.storage import Storage
 from soliloquy.runtime.model.settings_file import shipped_models
 from soliloquy.runtime.transports.kafka import KafkaSettings
+from soliloquy.runtime.transports.opening import open_transport
 
 if TYPE_CHECKING:
     from soliloquy_training.continuous.folder import EvaluationPolicy
+
+
+@click.command(cls=Command)
+def freeze(
+    *,
+    data: str | None = setting("The dataset to freeze; alternatively use --kafka.", metavar="DIR|URL"),
+    out: Path = setting("The folder to create.", type=NEW_FOLDER),
+    offsets: Path | None = setting(
+        "Stop at the offsets in the manifest.json of an earlier freeze; the result is the same.", type=EXISTING_FILE
+    ),
+    once: bool = setting("Do nothing if an earlier freeze has finished in the folder, as when a job starts again."),
+    as_json: bool = AS_JSON,
+    kafka: KafkaSettings | None = KAFKA,
+) -> None:
+    """Copy the accepted conversations of a dataset, or of the Kafka topic conversation.finished, into a new folder.
+
+    The result is a dataset that does not grow, so that a training can be repeated. Its manifest records the offsets or
+    digests of the input.
+    """
+    if (data is None) == (kafka is None):
+        raise click.UsageError("freeze requires either --data or --kafka")
+    if offsets and kafka is None:
+        raise click.UsageError("--offsets requires --kafka")
+    from soliloquy_training.freeze import finished_freeze, freeze_dataset
+
+    if once and (finished := finished_freeze(out)):
+        manifest = finished
+    elif kafka is not None:
+        manifest = asyncio.run(_of_topic(kafka, offsets, out))
+    elif data is not None:
+        manifest = freeze_dataset(data, out)
+    answer(manifest, [f"{manifest['counts']['accepted']} conversations in {out}"], as_json=as_json)
+
+
+async def _of_topic(kafka: KafkaSettings, offsets: Path | None, out: Path) -> dict[str, Any]:
+    from soliloquy_training.freeze import FINISHED, freeze_topic, recorded_offsets
+
+    async with open_transport(kafka) as transport:
+        begins, ends = recorded_offsets(offsets) if offsets else ({}, await transport.ends(FINISHED))
+        return await freeze_topic(transport, ends, out, begins=begins)
+
+
+@click.command(cls=Command)
+def train(
+    *,
+    base: Path = setting("The model's weights and tokenizer.", type=RESOLVED_FOLDER, metavar="DIR"),
+    data: str = setting("A dataset, or the folder of `soliloquy freeze`.", metavar="DIR|URL"),
+    name: str = setting("The name of the training; its folder is OUT/NAME."),
+    out: Path = setting("The folder of all trainings.", default="trained", type=NEW_FOLDER),
+    adapter: Path | None = setting("The adapter to start from.", "--from", type=RESOLVED_FOLDER, metavar="DIR"),
+    metrics: str | None = METRICS,
+    as_json: bool = AS_JSON,
+    quiet: bool = QUIET,
+    launch: Launch = LAUNCH,
+) -> None:
+    """Tune a model on the conversations of a dataset.
+
+    The model learns the tutor's own words: decisions, programs and replies, each after the prompt that the recipe uses
+    when the model is served. Run the same command again to resume, even after `kill -9`; the result is the same.
+    """
+    if not name or "/" in name or name.startswith("."):
+        raise click.UsageError(f"invalid --name {name!r}: use letters, digits and dashes")
+    from soliloquy_training.folder import Job
+    from soliloquy_training.settings import read_settings
+
+    try:
+        settings = read_settings(launch.file)
+        job = Job(settings=settings, base=base, data=data, folder=out.resolve() / name, adapter=adapter)
+        with serving_metrics(metrics):
+            train_observed(launch, job, quiet=quiet or as_json)
+    except KeyboardInterrupt:
+        echo("soliloquy: stopped: run the same command to resume from the newest checkpoint", err=True)
+        raise click.exceptions.Exit(INTERRUPTED) from None
+    report = json.loads((job.folder / "report.json").read_bytes())
+    report["folder"] = str(job.folder)
+    answer(report, [facts(report)], as_json=as_json, quiet=quiet)
+
 
 # Cases to evaluate at once.
 _IN_FLIGHT = 16
 
 
 @click.command(cls=Command)
-@kafka_options()
-@launch_options
 def retrain(
     *,
     base: Path = setting("The served model's weights and tokenizer.", type=RESOLVED_FOLDER),
@@ -52,8 +127,8 @@ def retrain(
     metrics: str | None = METRICS,
     as_json: bool = AS_JSON,
     quiet: bool = QUIET,
-    launch: Launch,
-    kafka: KafkaSettings | None,
+    launch: Launch = LAUNCH,
+    kafka: KafkaSettings | None = KAFKA,
 ) -> None:
     """Keep training an adapter on new conversations, and activate each version unless it is worse.
 
@@ -108,8 +183,7 @@ def retrain(
     except KeyboardInterrupt:
         echo("soliloquy: stopped: run the same command to resume", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None
-    if as_json:
-        echo(json.dumps({"state": str(state), "rounds": [asdict(outcome) for outcome in done]}))
+    answer({"state": str(state), "rounds": [asdict(outcome) for outcome in done]}, (), as_json=as_json)
 
 
 def _evaluate(
@@ -122,10 +196,9 @@ def _evaluate(
     quiet: bool,
 ) -> Mapping[str, Any]:
     """Evaluates a version in this process, as `soliloquy evaluate --weights` does."""
-    weights = Weights(folder=base, adapter=adapter, free=False)
-    weights.check()
     models = at_most(shipped_models(), policy.max_tokens)
-    tutor = Tutor(models=models, record=None, noise="none", weights=weights, problems=policy.problems)
+    tutor = Tutor(models=models, weights=base, adapter=adapter, problems=policy.problems)
+    tutor.check_weights()
     settings = EvaluationSettings(tutor=tutor, seed=policy.seed, in_flight=_IN_FLIGHT, name=out.name, quiet=quiet)
     evaluated = evaluation.evaluate(settings, policy.questions)
     evaluated.write(out)
