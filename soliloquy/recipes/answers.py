@@ -131,13 +131,15 @@ class PlainAnswer(Answer):
 # a longer text is read too. A message may quote a problem.
 _SHORT: JsonDict = {"maxLength": 60}
 MESSAGE: JsonDict = {"maxLength": 2000}
+# It copies the form, too, `<number>`, which has no digit.
+_VALUE: JsonDict = {**_SHORT, "pattern": r"^[^<>{}]*\d[^<>{}]*$"}
 
 
 class StatedClaim(Fields):
     """A result that a message gives, as its speaker says beside it."""
 
     quantity: Annotated[str, BeforeValidator(_text_of)] = Field(default="", alias="Quantity", json_schema_extra=_SHORT)
-    value: Annotated[Text, BeforeValidator(_text_of)] = Field(alias="Value", json_schema_extra=_SHORT)
+    value: Annotated[Text, BeforeValidator(_text_of)] = Field(alias="Value", json_schema_extra=_VALUE)
     unit: Annotated[str, BeforeValidator(_text_of)] = Field(default="", alias="Unit", json_schema_extra=_SHORT)
 
 
