@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -68,6 +69,8 @@ def grid(*, folder: Path, conversations: int, max_turns: int, servers: Sequence[
 
     The first server has all cells; the others those in which the model has all roles.
     """
+    # The server ends with the grid.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     for server in servers or list(SERVERS):

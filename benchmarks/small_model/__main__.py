@@ -1,6 +1,7 @@
 """Tunes a pretrained model to tutor on ever more conversations: `python -m benchmarks.small_model --out DIR`."""
 
 import json
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,8 @@ def main(
     Every stage is a command that resumes where it was stopped, and a finished stage is skipped. The questions come from
     topics that no training has.
     """
+    # The server ends with this command.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     out.mkdir(parents=True, exist_ok=True)
     base = base or folder_of_smollm2(out / SMOLLM2)
     tuning = _SETTINGS["tuning"] | {"tune": tune} | ({"max_steps": max_steps} if max_steps else {})

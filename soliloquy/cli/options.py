@@ -12,6 +12,7 @@ from click.types import FuncParamType
 
 from soliloquy.cli.command import setting
 from soliloquy.runtime.failure import Failure, did_you_mean
+from soliloquy.runtime.weights import GGUF_ADVICE
 
 if TYPE_CHECKING:
     from soliloquy.dataset.storage import Storage
@@ -186,11 +187,20 @@ class Folder(click.Path):
         return "DIR"
 
 
+class WeightsFolder(Folder):
+    """A folder of weights, which other processes read that may run elsewhere."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if Path(value).is_file():
+            advice = f"name the folder with config.json, tokenizer.json and *.safetensors; {GGUF_ADVICE}"
+            self.fail(f"{value} is a file: {advice}", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 ANY_PATH = click.Path(path_type=Path)
 EXISTING_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 EXISTING_FOLDER, NEW_FOLDER = Folder(exists=True), Folder()
-# For folders that other processes read, which may run elsewhere.
-RESOLVED_FOLDER, NEW_RESOLVED_FOLDER = Folder(exists=True, resolve_path=True), Folder(resolve_path=True)
+RESOLVED_FOLDER, NEW_RESOLVED_FOLDER = WeightsFolder(exists=True, resolve_path=True), Folder(resolve_path=True)
 NEW_FILE = NewFile(path_type=Path, dir_okay=False)
 NEW_PROBLEM_FILE = NewProblemFile(path_type=Path, dir_okay=False)
 # The contract holds 64 bits.

@@ -16,6 +16,7 @@ ADAPTER_WEIGHTS, ADAPTER_CONFIG = "adapter_model.safetensors", "adapter_config.j
 
 # Lets transformers read nothing but the files of a folder, and run no code from it.
 FOLDER_ONLY = {"local_files_only": True, "trust_remote_code": False}
+GGUF_ADVICE = "serve a GGUF file with llama.cpp, and ask that with --model openai"
 # Python parses these files: the index of the largest models' weights has 10 MB, and the largest tokenizers have 40.
 MOST_JSON_BYTES, _MOST_BYTES = 24 * 1024**2, 128 * 1024**2
 _TEXTS = {".json", ".jinja", ".txt", ".model"}
@@ -25,9 +26,8 @@ def flaw_of_base(folder: Path) -> str:
     """Returns why a folder holds no base model; empty if it holds one."""
     missing = [name for name in ("config.json", "tokenizer.json") if not (folder / name).is_file()]
     if missing := missing if any(folder.glob("*.safetensors")) else [*missing, "*.safetensors"]:
-        has_gguf = any(folder.glob("*.gguf"))
-        advice = "; serve a GGUF file with llama.cpp, and ask that with --model openai" if has_gguf else ""
-        return f"missing {', '.join(missing)}{advice}"
+        advice = [GGUF_ADVICE] if any(folder.glob("*.gguf")) else []
+        return "; ".join([f"missing {', '.join(missing)}", *advice])
     return flaw_of_files(folder)
 
 

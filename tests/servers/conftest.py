@@ -3,15 +3,15 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.real_servers import Served
 from tests.models.fixtures import adapters, base
 from tests.servers import running
-from tests.servers.running import RealServer
 
 __all__ = ["adapters", "base"]
 
 
 @pytest.fixture(scope="session")
-def vllm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealServer]:
+def vllm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Serves a model that thinks before it answers, and an adapter "algebra"."""
     from benchmarks.random_weights import make_adapter, make_base
 
@@ -22,6 +22,6 @@ def vllm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealServer]:
 
 
 @pytest.fixture(scope="session")
-def llama_cpp(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealServer]:
+def llama_cpp(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with running.llama_cpp(base, tmp_path_factory.mktemp("llama-cpp") / "server.log") as server:
         yield server

@@ -9,6 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from benchmarks.real_servers import Served
 from soliloquy.cli.generate import INCOMPLETE
 from soliloquy.client import Dataset
 from soliloquy.recipes.answers import Decision, Program
@@ -24,7 +25,7 @@ from soliloquy.standin.speakers import speakers_of
 from soliloquy.v1.conversation_pb2 import Ending, ParseOutcome
 from soliloquy.v1.model_pb2 import Finish, GenerateRequest, Message, Sampling
 from tests.e2e.runs import SOLILOQUY, command, run
-from tests.servers.running import CONTEXT_TOKENS, MODEL, RealServer
+from tests.servers.running import CONTEXT_TOKENS, MODEL
 
 SECONDS = 240.0
 ANSWERS: list[type[Answer]] = [Decision, Program, Reply, MoveChoice, ConfusionDescription]
@@ -54,7 +55,7 @@ def request(
 
 
 @asynccontextmanager
-async def asking(server: RealServer, **settings: Any) -> AsyncIterator[OpenAIClient]:
+async def asking(server: Served, **settings: Any) -> AsyncIterator[OpenAIClient]:
     endpoint = Endpoint(engine="openai", base_url=server.url, model=settings.pop("model", MODEL), **settings)
     client = OpenAIClient("real", endpoint, Key("", "OPENAI_API_KEY"))
     try:
@@ -82,7 +83,7 @@ class RealServerPromises:
     dialect: str
 
     def test_the_probe_recognizes_it_and_shows_each_prompt_with_its_answer(
-        self, server: RealServer, tmp_path: Path
+        self, server: Served, tmp_path: Path
     ) -> None:
         wanted = [SOLILOQUY, "model", "probe", "--base-url", server.url, "--model-name", MODEL, "--json"]
         told = run(wanted)
@@ -98,7 +99,7 @@ class RealServerPromises:
 
     @pytest.mark.parametrize(("recipe", "problems"), [("soliloquy", "physics"), ("mathwell", "arithmetic")])
     def test_a_whole_run_loses_no_conversation_and_reads_every_answer(
-        self, server: RealServer, tmp_path: Path, recipe: str, problems: str
+        self, server: Served, tmp_path: Path, recipe: str, problems: str
     ) -> None:
         wanted = command(
             tmp_path / "dataset",
@@ -127,7 +128,7 @@ class RealServerPromises:
 
     @pytest.mark.parametrize("kind", ANSWERS, ids=lambda kind: kind.__name__)
     async def test_an_answer_has_the_fields_of_the_schema_that_its_recipe_asks_for(
-        self, server: RealServer, kind: type[Answer]
+        self, server: Served, kind: type[Answer]
     ) -> None:
         async with asking(server) as client:
             said = [
@@ -140,26 +141,26 @@ class RealServerPromises:
             # Some servers let control characters into strings, which our reader takes too.
             jsonschema.validate(json.loads(text, strict=False), _without_bounds(json.loads(kind.json_schema())))
 
-    async def test_the_same_seed_gives_the_same_answer_and_another_seed_another(self, server: RealServer) -> None:
+    async def test_the_same_seed_gives_the_same_answer_and_another_seed_another(self, server: Served) -> None:
         async with asking(server) as client:
             first, again, other = [await client.ask(request(seed=seed), SECONDS) for seed in (1, 1, 2)]
         assert first.text == again.text
         assert first.text != other.text
 
-    async def test_a_streamed_answer_is_the_whole_answer(self, server: RealServer) -> None:
+    async def test_a_streamed_answer_is_the_whole_answer(self, server: Served) -> None:
         pieces: list[str] = []
         async with asking(server) as client:
             streamed = await client.ask(request(schema=ENDLESS, max_tokens=60), SECONDS, lambda _: pieces.append)
         assert len(pieces) > 1
         assert "".join(pieces) == streamed.text
 
-    async def test_an_answer_that_reaches_its_limit_says_so(self, server: RealServer) -> None:
+    async def test_an_answer_that_reaches_its_limit_says_so(self, server: Served) -> None:
         async with asking(server) as client:
             completion = await client.ask(request(schema=ENDLESS, max_tokens=5), SECONDS)
         assert completion.finish == Finish.FINISH_LENGTH
         assert completion.completion_tokens == 5
 
-    async def test_a_prompt_longer_than_the_context_is_refused_with_the_servers_words(self, server: RealServer) -> None:
+    async def test_a_prompt_longer_than_the_context_is_refused_with_the_servers_words(self, server: Served) -> None:
         async with asking(server) as client:
             with pytest.raises(ModelRefused, match=str(CONTEXT_TOKENS)) as refused:
                 await client.ask(request("Why? " * 4 * CONTEXT_TOKENS), SECONDS)

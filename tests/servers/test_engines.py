@@ -21,13 +21,13 @@ import pytest
 
 from benchmarks.model_load import channel
 from benchmarks.processes import family, stats
+from benchmarks.real_servers import QUIET_VLLM, START_SECONDS, VLLM
 from soliloquy.v1 import model_pb2 as pb
 from soliloquy.v1.model_pb2_grpc import ModelServiceStub
 from tests.integration.model.support import check_scores, request, scoring
 from tests.integration.model.test_bad_input import BAD_ADAPTERS
 from tests.servers.engine import VLLM_SETTINGS
 from tests.servers.promises import ENDLESS
-from tests.servers.running import QUIET_VLLM, ROOT, START_SECONDS, VLLM
 
 if TYPE_CHECKING:
     from soliloquy.v1.model_pb2_grpc import ModelServiceAsyncStub
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.timeout(900)
 
 SECONDS = 240.0
+_ROOT = Path(__file__).parents[2]
 CALLERS, SWAPS = 6, 10
 # The calls that have to be answered beside the swaps: CALLS=5000 takes minutes.
 CALLS = int(os.environ.get("CALLS", "0"))
@@ -67,8 +68,8 @@ def engine(request: pytest.FixtureRequest, base: Path, tmp_path_factory: pytest.
     name, log = request.param, tmp_path_factory.mktemp("engine") / "log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [str(VLLM) if name == "vllm" else sys.executable, str(ROOT / "tests/servers/engine.py"), name, str(base)],
-            env={**os.environ, **QUIET_VLLM, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)},
+            [str(VLLM) if name == "vllm" else sys.executable, str(_ROOT / "tests/servers/engine.py"), name, str(base)],
+            env={**os.environ, **QUIET_VLLM, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(_ROOT)},
             stdout=output,
             stderr=subprocess.STDOUT,
         )

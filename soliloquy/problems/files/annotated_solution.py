@@ -1,7 +1,7 @@
 """Parses solutions of GSM8K's form: a step per line, its calculation in <<48/2=24>>, the answer behind ####."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from soliloquy.problems.files.prose_solution import unit_at
@@ -13,6 +13,19 @@ from soliloquy.truth.units import unit_after
 _ANNOTATION = re.compile(r"<<(?P<inside>[^<>]*)>>(?P<again>(?:-?\$?\d[\d,]*(?:\.\d+)?)?)")
 _MARKS = re.compile(r"<<[^<>]*>>")
 _SUBQUESTION = " ** "
+# A calculation with its result, or a last line that ends with the answer; "####" may begin a heading elsewhere.
+_FORM = re.compile(r"<<[^<>=]+=[^<>=]+>>|(?:^|(?<=\s))####[ \t]*[^\s#][^\n]*\s*\Z", re.MULTILINE)
+
+
+def with_annotated_solution(row: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Returns a row of GSM8K's form, whose solution may stand as its answer; None for a row of another form."""
+    fields = dict(row)
+    if not fields.get("solution"):
+        fields |= {"solution": fields.get("answer"), "answer": None}
+    solution = fields["solution"]
+    if fields.get("steps") is not None or fields.get("detailed_solution") or not isinstance(solution, str):
+        return None
+    return fields if _FORM.search(solution) else None
 
 
 def parse_annotated(text: str) -> tuple[str, list[dict[str, Any]] | None, str]:

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 from pydantic import Field
 from pydantic_core import to_json
 
-from soliloquy.problems.files.annotated_solution import parse_annotated
+from soliloquy.problems.files.annotated_solution import parse_annotated, with_annotated_solution
 from soliloquy.problems.files.problem_from_row import ANSWER_STEP, BadField, check_row, mentions, problem_id
-from soliloquy.problems.files.problem_row import ProblemRow
+from soliloquy.problems.files.problem_row import AnswerRow, ProblemRow
 from soliloquy.problems.files.reading.rows import LONGEST_LINE, flaw_of, missing_column
 from soliloquy.problems.files.source_format import SourceFormat
 from soliloquy.problems.files.stated_results import stated_answer, stated_number
@@ -18,7 +18,7 @@ from soliloquy.problems.solving.step_graph import steps_from_program
 from soliloquy.programs.results import program_result
 from soliloquy.runtime.answers import Answer, Fields, Unreadable
 from soliloquy.truth.measured_values import is_rounded
-from soliloquy.truth.number_format import format_number, tidy
+from soliloquy.truth.number_format import format_number, format_value, tidy
 
 
 class Subproblem(Fields):
@@ -65,8 +65,11 @@ FIELDS = (
     "unit",
     "tolerance",
     "steps",
+    "programs",
+    "plan",
     "extra",
 )
+_OWN_ROWS = SourceFormat(reader="jsonl", solution="prose", needs=("question",), columns={name: name for name in FIELDS})
 # People round a program's result to whole numbers at most, and programs print six digits of a large one.
 _COARSEST_ROUNDING = 0.5
 _PRINTED = 1e-5
@@ -80,11 +83,21 @@ class ImportedRow(NamedTuple):
     unread_answer: str
 
 
+def own_row(value: Any) -> ProblemRow:
+    """Returns the row of a problem file, with what the marks of GSM8K say; raises BadField or ValidationError."""
+    annotated = with_annotated_solution(value) if isinstance(value, dict) else None
+    row = ProblemRow.model_validate(annotated or value)
+    return import_row(annotated, _OWN_ROWS).problem if annotated else row
+
+
 def import_row(cells: Mapping[str, Any], source: SourceFormat) -> ImportedRow:
     """Returns the row, checked as a run would check it; raises BadField or ValidationError."""
     given = _mapped_cells(cells, source)
+    form = source.solution
+    if form == "prose" and (annotated := with_annotated_solution(given)):
+        given, form = annotated, "annotated"
     fields: dict[str, Any] = {name: given[name] for name in ("question", "solution") if name in given}
-    fields |= {name: given[name] for name in ("tolerance", "steps") if given.get(name) is not None}
+    fields |= {name: given[name] for name in ("tolerance", "steps", "programs", "plan") if given.get(name) is not None}
     fields |= {name: str(given[name]) for name in ("detailed_solution", "outline") if given.get(name)}
     if given.get("id") not in (None, ""):
         fields["id"] = str(given["id"])
@@ -92,14 +105,16 @@ def import_row(cells: Mapping[str, Any], source: SourceFormat) -> ImportedRow:
         # The first of several topics.
         fields["topic"] = str(topic[0] if isinstance(topic, list) else topic)
     answer, worded = _answer(given.get("answer"), given.get("unit"))
-    is_told = source.solution != "prose" or given.get("solution") not in (None, "")
-    match source.solution if is_told else "answer":
+    is_told = form != "prose" or given.get("solution") not in (None, "")
+    match form if is_told else "answer":
         case "annotated" if isinstance(given["solution"], str):
             fields["solution"], steps, stated = parse_annotated(given["solution"])
             if steps:
                 fields["steps"] = steps
-            if stated:
+            if stated and answer is None:
                 answer, worded = _answer(stated, None)
+            elif stated and not mentions(stated, AnswerRow.model_validate(answer)):
+                raise BadField("answer", f"contradicts the {stated!r} that the solution ends with")
         case "program" if isinstance(given["solution"], str):
             fields["steps"] = steps_from_program(given["solution"])
             if returned := _returned(answer, given["solution"], fields["steps"]):
@@ -113,7 +128,7 @@ def import_row(cells: Mapping[str, Any], source: SourceFormat) -> ImportedRow:
     if answer is not None:
         fields["answer"] = answer
     fields["extra"] = fields.get("extra", {}) | _extra(cells, given, source, worded)
-    row, line = _checked(fields, states_answer=source.solution in ("annotated", "program"))
+    row, line = _checked(fields, states_answer=form in ("annotated", "program"))
     return ImportedRow(row, line, unread_answer=(worded or "") if answer is None else "")
 
 
@@ -192,8 +207,11 @@ def _checked(fields: dict[str, Any], *, states_answer: bool) -> tuple[ProblemRow
     except BadField as bad:
         if bad.field != "answer" or not (states_answer and row.answer and mentions(row.solution, row.answer)):
             raise
-        # The steps of the source stop before the answer.
-        fields["steps"].append(_answer_step(fields["answer"]))
+        # The source stops before the answer.
+        if "steps" in fields:
+            fields["steps"].append(_answer_step(fields["answer"]))
+        else:
+            fields["solution"] += f"\nThe answer is {format_value(row.answer.value, row.answer.unit)}."
         row = ProblemRow.model_validate_json(to_json(fields))
         check_row(row)
     row = row.model_copy(update={"id": problem_id(row)})

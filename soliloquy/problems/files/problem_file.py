@@ -11,6 +11,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from soliloquy.problems.book import as_one_line
+from soliloquy.problems.files.imported_row import own_row
 from soliloquy.problems.files.problem_from_row import BadField, check_row, problem_from_row, problem_id
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.problems.files.reading.json_rows import NotJson, parse_json
@@ -78,7 +79,7 @@ def problem_faults(path: Path, report_open: Callable[[str], None] = lambda _: No
 def _made(path: Path, line: TextLine, use: Callable[[ProblemRow, str], Made], line_of: dict[str, int]) -> Made:
     number = line.number
     try:
-        row = ProblemRow.model_validate(parse_json(line.text))
+        row = own_row(parse_json(line.text))
         made = use(row, f"{path.name}:{number}")
     except NotJson as error:
         raise FaultyLine(f"{path}:{number}: text: {error}") from error

@@ -96,7 +96,7 @@ def student(conversation: Conversation, before: Sequence[Turn], belief: Belief) 
 
 
 def deciding(conversation: Conversation) -> Prompt:
-    return _texts(conversation).prompt("deciding", **grounded(conversation, conversation.turns))
+    return _deciding(conversation, conversation.turns)
 
 
 def choosing(conversation: Conversation) -> Prompt:
@@ -111,11 +111,12 @@ def tutor_prompts(conversation: Conversation) -> Iterator[tuple[Turn, list[Promp
     """Yields each turn with the prompts of the tutor's states."""
     texts = _texts(conversation)
     for number, turn in enumerate(conversation.turns, start=1):
-        told = grounded(conversation, conversation.turns[:number])
+        turns = conversation.turns[:number]
+        told = grounded(conversation, turns)
         prompts = [_replying(conversation, turn, told)] if turn.HasField("tutor") else []
         if turn.HasField("student"):
             programs = program_prompts(texts, turn.calculation)
-            prompts = [texts.prompt("deciding", **told), *programs, _choosing(texts, turn, told), *prompts]
+            prompts = [_deciding(conversation, turns), *programs, _choosing(texts, turn, told), *prompts]
         yield turn, prompts
 
 
@@ -165,6 +166,10 @@ def _name(conversation: Conversation) -> str:
     return ConversationLabels.FromString(conversation.labels).student_name
 
 
+def _deciding(conversation: Conversation, turns: Sequence[Turn]) -> Prompt:
+    return _texts(conversation).prompt("deciding", **_asked(conversation, turns))
+
+
 def _choosing(texts: Texts, turn: Turn, grounds: Mapping[str, str]) -> Prompt:
     return texts.prompt("choosing", **grounds, moves=_moves(texts), calculated=_calculated(texts, turn))
 
@@ -194,6 +199,8 @@ def _replying(conversation: Conversation, turn: Turn, grounds: Mapping[str, str]
     return texts.prompt(
         "replying",
         **grounds,
+        told=claims.asked_claims(conversation.problem, texts, "told"),
+        tutor_persona=tutors.tutor_persona(conversation, texts),
         thoughts=reply.thoughts,
         move=move,
         intent=intent,
@@ -202,17 +209,21 @@ def _replying(conversation: Conversation, turn: Turn, grounds: Mapping[str, str]
 
 
 def grounded(conversation: Conversation, turns: Sequence[Turn]) -> dict[str, str]:
-    """Returns the slots of a tutor's prompt that replies to the last of these turns."""
+    """Returns the slots that choosing a move and replying share, for the last of these turns."""
+    return {
+        **_asked(conversation, turns),
+        "name": _name(conversation),
+        "wrong": _wrong(conversation),
+        "confusion": confusion_of(conversation.problem.enrichment).description,
+    }
+
+
+def _asked(conversation: Conversation, turns: Sequence[Turn]) -> dict[str, str]:
     problem = conversation.problem
     return {
-        "name": _name(conversation),
         "question": problem.question,
         "solution": problem.solution,
         "conversation": transcript(turns, for_reply=True),
-        "wrong": _wrong(conversation),
-        "confusion": confusion_of(problem.enrichment).description,
-        "told": claims.asked_claims(problem, _texts(conversation), "told"),
-        "tutor_persona": tutors.tutor_persona(conversation, _texts(conversation)),
     }
 
 

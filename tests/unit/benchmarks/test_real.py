@@ -1,13 +1,17 @@
 """`python -m benchmarks real` counts what a real model was asked, and nothing of the scripted one beside it."""
 
 import json
+import socket
+import subprocess
+import sys
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from benchmarks.real import SendingBack, real
 from benchmarks.real_grid import Cell, cells
-from benchmarks.real_servers import Served
+from benchmarks.real_servers import Served, free_port, served
 from tests.e2e.hosted import fake
 from tests.e2e.runs import grown
 
@@ -39,3 +43,43 @@ def test_the_grid_has_each_role_of_each_recipe_with_and_without_a_grammar() -> N
     names = [cell.name for cell in cells(["soliloquy", "mathwell"], mixtures=True)]
     assert len(names) == len({*names}) == 2 * (6 + 3)
     assert names[:2] == ["soliloquy-all-grammar", "mathwell-all-grammar"]
+
+
+_GRID = """
+import sys
+import time
+from benchmarks import real_grid, real_servers
+
+def web(folder):
+    (folder / "v1" / "models").mkdir(parents=True)
+    command = [sys.executable, "-m", "http.server", port, "--bind", "127.0.0.1", "--directory", folder]
+    return real_servers.served(command, "web", port, folder / "log")
+
+def generate(*_):
+    print("serving", flush=True)
+    time.sleep(600)
+
+port = int(sys.argv.pop())
+real_grid.SERVERS, real_grid._generate = {"web": web}, generate
+real_grid.grid()
+"""
+
+
+def test_a_grid_that_is_told_to_end_ends_its_server(tmp_path: Path) -> None:
+    port = free_port()
+    command = [sys.executable, "-c", _GRID, str(tmp_path / "grid"), str(port)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as grid:
+        assert grid.stdout
+        assert grid.stdout.readline() == b"serving\n"
+        grid.terminate()
+    with pytest.raises(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port)):
+        pass
+
+
+def test_a_server_that_does_not_start_is_quoted(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "print('no such weights'); raise SystemExit(3)"]
+    with (
+        pytest.raises(SystemExit, match=r"does not start \(status 3\), says .*: no such weights"),
+        served(command, "none", free_port(), tmp_path / "log"),
+    ):
+        pass

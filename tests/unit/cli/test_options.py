@@ -55,6 +55,20 @@ def test_a_problem_file_is_written_only_under_a_name_by_which_it_is_read(
         read_problems(out)
 
 
+@pytest.mark.parametrize(
+    ("command", "option"), [("model serve", "--model"), ("train", "--base"), ("evaluate soliloquy", "--weights")]
+)
+def test_a_file_in_place_of_a_folder_of_weights_is_told_what_is_read_and_who_serves_it(
+    tmp_path: Path, command: str, option: str
+) -> None:
+    half = tmp_path / "half.gguf"
+    half.write_bytes(b"GGUF")
+    refused = CliRunner().invoke(commands, [*command.split(), option, str(half)])
+    assert refused.exit_code == 2
+    advice = "name the folder with config.json, tokenizer.json and *.safetensors; serve a GGUF file with llama.cpp, and"
+    assert f"{half} is a file: {advice} ask that with --model openai" in refused.stderr.splitlines()[-1]
+
+
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
     return Authority.founded(tmp_path_factory.mktemp("authority")).own

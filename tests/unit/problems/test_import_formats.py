@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from soliloquy.cli.problems.files import import_
 from soliloquy.problems.files.problem_file import problem_faults, read_problems
 from soliloquy.problems.files.reading.rows import UnreadableSource
+from soliloquy.truth.ledger import programs_in
 from tests.cases import each_case
 from tests.unit.problems.imports import as_csv, as_parquet, imported, jsonl, saved_split
 
@@ -152,6 +153,50 @@ def test_marked_calculations_become_steps_with_expressions(tmp_path: Path) -> No
     assert problem.answer.value == 70.5
     assert "<<" not in problem.solution
     assert "####" not in problem.solution
+
+
+SHIRT = "15% of $40 are $<<40*15/100=6>>6.\nSo it costs 40-6=$<<40-6=34>>34.\n#### $34"
+SEATS = "How many? ** 25*1,200=<<25*1200=30000>>30,000 seats\nLeft? ** <<30000-4500=25500>>25,500\n#### 25,500"
+WITHOUT_MARKS = "There are 5 * 6 = 30 eggs.\n30 - 3 = 27 eggs are whole.\n#### 27"
+WITH_A_CHECK = "She had 12 apples, and gets 3 * 5 = 15 more.\n#### 12"
+
+
+@pytest.mark.parametrize("annotated", [BAKER["answer"], SHIRT, SEATS, WITHOUT_MARKS, WITH_A_CHECK, "1/2=<<1/2=.5>>.5"])
+def test_a_problem_file_may_have_solutions_in_the_form_of_gsm8k(tmp_path: Path, annotated: str) -> None:
+    published = {"question": "How much is it?", "answer": annotated}
+    (known,) = read_problems(imported(jsonl(tmp_path / "a.jsonl", published), "gsm8k").target)
+    assert known.steps[-1].result == known.answer
+    for row in (published, {"question": "How much is it?", "solution": annotated}):
+        own = jsonl(tmp_path / "b.jsonl", row)
+        as_csv(tmp_path / "b.csv", [row])
+        for path in (own, imported(own, None).target, imported(tmp_path / "b.csv", None).target):
+            (read,) = read_problems(path)
+            read.source = known.source
+            assert read == known
+            assert not [*problem_faults(path)]
+
+
+def test_a_solution_in_the_form_of_gsm8k_leaves_the_other_fields_of_its_row(tmp_path: Path) -> None:
+    own = {"id": "rolls", "topic": "sums", "tolerance": 0.02, "programs": {"value": 70.5, "agreeing": 3, "of": 3}}
+    row = {**own, "question": BAKER["question"], "solution": BAKER["answer"], "answer": "70.5 rolls"}
+    (problem,) = read_problems(jsonl(tmp_path / "a.jsonl", row))
+    assert (problem.id, problem.topic, problem.tolerance, problem.answer.unit) == ("rolls", "sums", 0.02, "rolls")
+    programs = programs_in(problem.ledger)
+    assert programs is not None
+    assert (problem.steps[0].expression, programs.agreeing) == ("12 * 6", 3)
+    for field, value, said in (
+        ("answer", 72, "contradicts the '70.5' that the solution ends with"),
+        ("answers", 70.5, "is not a field of a problem file: did you mean answer?"),
+    ):
+        assert [*problem_faults(jsonl(tmp_path / "a.jsonl", {**row, field: value}))] == [
+            f"{tmp_path}/a.jsonl:1: {field}: {said}"
+        ]
+
+
+def test_headings_in_a_solution_are_no_answers(tmp_path: Path) -> None:
+    solution = "#### Idea\nHalve them.\n#### Work\n48 / 2 = 24 pigs"
+    (problem,) = read_problems(jsonl(tmp_path / "a.jsonl", {"question": "How many of 48?", "solution": solution}))
+    assert problem.solution == solution
 
 
 @each_case

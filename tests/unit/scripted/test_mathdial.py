@@ -139,6 +139,13 @@ def test_a_tutor_learns_each_of_its_answers_under_the_prompt_that_was_asked() ->
         assert all(any(turn.tutor.text in text for text in learned) for turn in one.turns)
 
 
+def test_prompts_of_the_tutor_are_filled_in_with_what_they_show() -> None:
+    asked = [prompt for _, prompt in RECIPE.prompts(conversations()[0])]
+    for state in ("deciding", "choosing", "replying"):
+        filled = [set(one.slots) for one in asked if one.name == f"mathdial/{state}"]
+        assert filled == [TEMPLATES.slots[state]] * len(filled) != []
+
+
 def marks(one: Conversation) -> Sequence[str]:
     return checked(one).marks
 
