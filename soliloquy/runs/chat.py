@@ -11,8 +11,8 @@ from pydantic import ValidationError
 
 from soliloquy.client import JobRefused, Sandbox, ServiceUnavailable
 from soliloquy.problems.bank.bank import bank_names, load_bank
+from soliloquy.problems.files.imported_row import own_row
 from soliloquy.problems.files.problem_from_row import problem_from_row
-from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.runs.assembly import conversation_handlers
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.failure import Failure
@@ -69,7 +69,8 @@ class ChatProblems:
             if problem := next(filter(None, known), None):
                 return problem
         try:
-            return problem_from_row(ProblemRow(question=question, solution=solution or _UNSOLVED), source="a person")
+            row = own_row({"question": question, "solution": solution or _UNSOLVED})
+            return problem_from_row(row, source="a person")
         except ValidationError as error:
             raise ValueError(f"the problem cannot be used: {error.errors()[0]['msg']}") from error
 

@@ -60,7 +60,7 @@ def test_no_question_is_of_a_topic_that_was_learned(made: Path) -> None:
 def test_base_and_tuned_play_the_tutor_beside_the_scripted_student(made: Path) -> None:
     for name in ("base", "tuned-8"):
         counts = json.loads((made / f"played-{name}" / "manifest.json").read_bytes())["counts"]
-        assert counts["accepted"] + counts["rejected"] == 1
+        assert counts["accepted"] + counts["rejected"] >= 1
 
 
 @pytest.mark.timeout(1800)

@@ -252,6 +252,12 @@ async def test_a_chat_has_its_own_prompts_and_is_kept_apart_from_those_with_othe
         (StartChat(recipe="soliloquy", bank="physics", question="How far?"), "send either bank or question"),
         (StartChat(recipe="soliloquy", question="x" * 4_001), "4001 characters"),
         (StartChat(recipe="soliloquy", question=" "), "question is empty"),
+        (
+            StartChat(
+                recipe="soliloquy", question="How many pens are 3 boxes of 4?", solution="3*4=<<3*4=13>>13\n#### 13"
+            ),
+            "'3*4=13' is false: it is 12",
+        ),
         (StartChat(recipe="scaffold", bank="arithmetic"), "does not read a person's words in scaffold: choose a model"),
         (StartChat(recipe="mathdial", bank="arithmetic"), "does not read a person's words in mathdial: choose a model"),
         (
