@@ -14,7 +14,8 @@ from soliloquy.runtime.tls import Tls, handshake_advice
 
 _PAUSE_SECONDS = 0.05
 _PAUSE_CAP_SECONDS = 2.0
-_TRANSIENT = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED)
+# A service that stops cancels the calls that it has taken.
+_TRANSIENT = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.CANCELLED)
 # The words of gRPC before the reason why it could not connect.
 _CONNECTING = re.compile(r"^failed to connect to all addresses; last error: \w+: \S+: (Failed to connect [a-z ]+: )?")
 # Reconnects at once when the service is back: the pauses between attempts are the client's own.
