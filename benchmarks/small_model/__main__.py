@@ -69,12 +69,12 @@ def main(
 
 def _draw(out: Path, topics: Sequence[str], count: int, seed: int) -> str:
     """Draws the same problems each time; returns their file."""
-    file = str(out.with_suffix(".jsonl"))
-    drawn = [part for topic in topics for part in ("--topic", topic)]
-    soliloquy(
-        "problems", "sample", _SETTINGS["bank"], *drawn, "--count", str(count), "--seed", str(seed), "--out", file
-    )
-    return file
+    file = out.with_suffix(".jsonl")
+    if not file.exists():
+        drawn = [part for topic in topics for part in ("--topic", topic)]
+        drawn += ["--count", str(count), "--seed", str(seed), "--out", str(file)]
+        soliloquy("problems", "sample", _SETTINGS["bank"], *drawn)
+    return str(file)
 
 
 def _generate(out: Path, *options: str) -> None:
