@@ -1,4 +1,4 @@
-"""What the endpoints of a dialect accept, refuse and answer."""
+"""Accepts, refuses and answers as the endpoints of a dialect do."""
 
 import json
 import tomllib

@@ -27,7 +27,7 @@ _WARM, _STEPS = 2, 12
 # The side of the matrices whose product shows the chip's own rate.
 _SIDE = 8192
 _TERA = 1e12
-# What bf16 makes of the order of sums.
+# Sums in another order differ by so much in bf16.
 _ROUNDED = 0.02
 
 

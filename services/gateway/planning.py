@@ -1,4 +1,4 @@
-"""What plans a run: its identity, its problems and its forecast, which a former run tells where one is alike."""
+"""Plans a run: its identity, its problems and its forecast, which a former run tells where one is alike."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress

@@ -18,7 +18,7 @@ from soliloquy_services.gateway.requests import default_name, name_of, page
 
 # Long enough to smooth conversations that take a minute.
 WINDOW_SECONDS = 60
-# What a run counts of each conversation's summary.
+# The parts of each conversation's summary that a run counts.
 _COUNTS = ("turns", "python_turns", "failed_executions", "flags", "verdicts", "unverified")
 
 

@@ -55,7 +55,7 @@ def option(help: str, *flags: str, **how: Any) -> Any:
 class Gathered:
     """Several options that make one value, as the default of a parameter: `build` makes it of its own parameters.
 
-    Those are options, groups of them, or options that the command has anyway.
+    Its parameters are options, groups of them, or options that the command has anyway.
     """
 
     def __init__(self, build: Callable[..., Any]) -> None:

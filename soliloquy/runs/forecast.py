@@ -26,7 +26,7 @@ _ROUNDS = 30
 _OF_CACHE = ("cached", "cache_write")
 
 Tokens = Mapping[str, Mapping[str, float]]
-# What calls took: tokens and dollars by account and kind, and of all accounts together the number and the time.
+# Tokens and dollars of calls by account and kind, and the number and time of all calls.
 Use = Mapping[tuple[str, str], float]
 CALLS, SECONDS = ("", "calls"), ("", "seconds")
 _NOTHING: Use = {}

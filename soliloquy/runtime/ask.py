@@ -15,7 +15,7 @@ from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, ParseOutcome,
 from soliloquy.v1.model_pb2 import GenerateRequest, Message, Record, Sampling
 
 MAX_ASKS = 3
-# What the attempts of a call add up to.
+# Fields of a call that are sums over its attempts.
 _COUNTS = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens", "cache_write_tokens", "cost")
 
 

@@ -1,4 +1,4 @@
-"""What a person may send to a chat, and what is answered: texts, and endpoints of models.
+"""Texts and endpoints of models that a person may send to a chat, and the answers.
 
 A person must not reach hosts through the gateway.
 """

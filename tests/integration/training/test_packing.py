@@ -98,7 +98,7 @@ def test_a_beginning_that_samples_share_is_computed_once_a_row() -> None:
     for one in rows:
         together = row([(ids, np.ones(len(ids), dtype=bool)) for ids in one])
         assert together.ids.shape[1] == computed(one) <= 4096
-        # What is learned is learned as often as without sharing.
+        # As many tokens are learned as without sharing.
         assert len(together.targets) == sum(len(ids) - 1 for ids in one)
         assert together.ids[0, together.places].tolist() == np.concatenate(one).tolist()
 

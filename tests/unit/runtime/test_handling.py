@@ -113,7 +113,7 @@ async def test_a_handler_that_asks_for_the_delivery_receives_it() -> None:
     assert replied.key == "7"
 
 
-# What makes a conversation fit each need, and what makes it a misfit.
+# A conversation that fits each need, and one that does not.
 FITTING: dict[str, Callable[[Conversation], object]] = {
     "problem": lambda it: it.problem.CopyFrom(Problem(question="How far?")),
     "no turn": lambda it: it.ClearField("turns"),
