@@ -20,7 +20,8 @@ from soliloquy_papers.mathwell.criteria.verdicts import MODEL, WordProblem
 TEMPLATES = Templates(
     Path(__file__).with_name("prompts"),
     {
-        "writing": {"examples", "wishes"},
+        "writing": {"examples", "wishes", "earlier"},
+        "earlier": {"faults"},
         "judging": {"question", "code", "answer", "doubts", "about"},
         "doubts": {"doubts"},
         "about": {"topic"},
@@ -39,6 +40,7 @@ TEMPLATES = Templates(
 def writing(problem: Problem, changed: Mapping[str, str]) -> Prompt:
     """Returns the prompt that a problem is written with; one that was imported has its topic for a commission."""
     commission, texts = commission_of(problem), TEMPLATES.of(changed)
+    faults = "\n".join(f"- {one}" for one in authorship_of(problem).earlier_faults) if problem.labels else ""
     return texts.prompt(
         "writing",
         examples="\n\n".join(f"Problem: {one.question}\n```python\n{one.solution}\n```" for one in commission.examples),
@@ -48,6 +50,7 @@ def writing(problem: Problem, changed: Mapping[str, str]) -> Prompt:
                 *(_drawn(problem, commission, texts) if problem.labels else ()),
             ]
         ),
+        earlier=texts.fill("earlier", faults=faults) if faults else "",
     )
 
 

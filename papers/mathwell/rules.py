@@ -20,7 +20,7 @@ def judged(conversation: Conversation) -> CheckedConversation:
         reason = conversation.ending_reason or f"not finished: {Ending.Name(conversation.ending)}"
         return CheckedConversation(turns=(), faults=[reason])
     unusable = _unusable(conversation)
-    return CheckedConversation(turns=(), faults=[unusable] if unusable else list(_objections(conversation.problem)))
+    return CheckedConversation(turns=(), faults=[unusable] if unusable else list(objections(conversation.problem)))
 
 
 def _unusable(conversation: Conversation) -> str:
@@ -35,7 +35,11 @@ def _unusable(conversation: Conversation) -> str:
     return f"no number: solution() returned {value}{printed}"
 
 
-def _objections(problem: Problem) -> Iterator[str]:
+def objections(problem: Problem) -> Iterator[str]:
+    """Yields the faults that a written problem shows without its execution."""
+    if not problem.HasField("answer"):
+        yield "no number: solution() returned no number"
+        return
     scores = recorded_scores(problem)
     yield from scores.objections
     authorship = authorship_of(problem)

@@ -18,6 +18,7 @@ from soliloquy_papers.mathwell import prompting
 from soliloquy_papers.mathwell.answers import WrittenProblem
 from soliloquy_papers.mathwell.commissions import authorship_of, commission_refusal, describe, labelled
 from soliloquy_papers.mathwell.labels_pb2 import Authorship, ProblemLabels
+from soliloquy_papers.mathwell.rules import objections
 
 # Left in the problem by a rejected attempt.
 _WRITTEN = ("question", "solution", "answer")
@@ -42,9 +43,10 @@ async def begin(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
         why = commission_refusal(labels.authorship.commission)
     if why:
         return finish(conversation, Ending.ENDING_UNFIT, why)
+    earlier_faults = list(objections(problem)) if problem.question else []
     for field in _WRITTEN:
         problem.ClearField(field)
-    problem.labels = labelled(Authorship(commission=labels.authorship.commission))
+    problem.labels = labelled(Authorship(commission=labels.authorship.commission, earlier_faults=earlier_faults))
     return emit(StudentReplied(conversation=conversation))
 
 

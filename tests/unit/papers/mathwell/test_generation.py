@@ -105,6 +105,18 @@ def test_a_further_attempt_begins_with_nothing_of_the_one_before() -> None:
     assert again.problem == first.problem
 
 
+def test_a_further_attempt_is_told_why_the_one_before_was_rejected() -> None:
+    order = commissioned(operations=["subtraction"])
+    added = asyncio.run(made(order, Says()))
+    asyncio.run(made(added.problem, again := Says()))
+    assert "other operations: it takes addition; asked for: subtraction" in again.asked[0].messages[-1].text
+    broken = asyncio.run(made(commissioned(), Says(code="def solution():\n    return 'two'")))
+    asyncio.run(made(broken.problem, again := Says()))
+    assert "solution() returned no number" in again.asked[0].messages[-1].text
+    asyncio.run(made(commissioned(), first := Says()))
+    assert "not taken" not in first.asked[0].messages[-1].text
+
+
 def test_a_record_says_all_of_a_problem() -> None:
     for one in written()[:8]:
         record, authorship = json.loads(json.dumps(RECIPE.record(one))), authorship_of(one.problem)
