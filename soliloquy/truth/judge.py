@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from soliloquy.texts.utterances import content_words
+from soliloquy.truth.exactness import is_exact
 from soliloquy.truth.ledger import Ledger
 from soliloquy.truth.measured_values import is_rounded, place_of
 from soliloquy.truth.numbers import EXACT
@@ -73,7 +74,7 @@ def is_value_of(claim: Claim, entry: LedgerEntry) -> bool:
 def compare(written: WrittenQuantity, entry: LedgerEntry) -> bool | None:
     """Whether a quantity is the value of an entry, in any unit of its kind and as exactly as it is written.
 
-    None for a decimal number that may only have been rounded on the way.
+    None for a number that may only have been rounded on the way.
     """
     own = entry.quantity
     forms = _forms(written, own.unit)
@@ -91,7 +92,12 @@ def compare(written: WrittenQuantity, entry: LedgerEntry) -> bool | None:
         # Nothing is known of a unit that is in no table: "5 dpt" may be "5 1/m".
         return None
     is_decimal = not own.unit and not own.value.is_integer()
-    return None if is_decimal and abs(written.value - own.value) <= entry.tolerance * abs(own.value) else False
+    if is_decimal and abs(written.value - own.value) <= entry.tolerance * abs(own.value):
+        return None
+    # The quotient of two rounded results is off by as much as its last digit, and by the tolerance.
+    rough = entry.tolerance + written.half / abs(written.value or 1)
+    is_few = written.digits > 1 and not is_exact(own.value, own.unit)
+    return None if is_few and any(is_same(form, own.value, own.unit, rough) for form in forms) else False
 
 
 def _forms(written: WrittenQuantity, stated_unit: str) -> list[WrittenQuantity]:

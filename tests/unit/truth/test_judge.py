@@ -43,7 +43,12 @@ def test_a_claim_is_judged_in_any_unit_and_as_exactly_as_it_is_written(
     assert verdict(claim, ledger_with(value, unit)) is right
 
 
-def test_a_decimal_number_that_was_rounded_on_the_way_is_neither_right_nor_wrong() -> None:
+def test_a_number_that_was_rounded_on_the_way_is_neither_right_nor_wrong() -> None:
+    quotient = ledger_with(0.005457, "m/s")
+    assert verdict(Claim(quantity="q", value=0.0054, half=0.00005, unit="m/s"), quotient) is None
+    assert verdict(Claim(quantity="q", value=5.4, half=0.05, unit="mm/s"), quotient) is None
+    assert verdict(Claim(quantity="q", value=0.0053, half=0.00005, unit="m/s"), quotient) is False
+    assert verdict(Claim(quantity="q", value=0.005, half=0.0005, unit="m/s"), quotient) is False
     assert verdict(Claim(quantity="q", value=142.9, half=0.05), ledger_with(143.24, "")) is None
     assert verdict(Claim(quantity="q", value=150, half=0.5), ledger_with(143.24, "")) is False
     assert verdict(Claim(quantity="q", value=313, half=0.5), ledger_with(312, "")) is False
