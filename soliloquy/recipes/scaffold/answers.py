@@ -175,17 +175,23 @@ def plan_lines(plan: Plan) -> Iterator[str]:
     yield f"Final answer: {plan.questions[-1].answer}"
 
 
-class _Verdict(Answer):
-    """The reason first: what is written down decides."""
-
+# Both verdicts ask for the reason first: what is written down decides.
+class SessionVerdict(Answer):
     model_config = ConfigDict(title="Verdict")
 
     reason: Text = Field(alias="Reason")
-
-
-class SessionVerdict(_Verdict):
     decision: Annotated[Literal["keep", "drop"], BeforeValidator(_decision)] = Field(alias="Decision")
 
 
-class PlanVerdict(_Verdict):
+class _WorkedAnswer(Fields):
+    number: int = Field(alias="Sub-Question")
+    calculation: str = Field(alias="Calculation")
+
+
+class PlanVerdict(Answer):
+    model_config = ConfigDict(title="Verdict")
+
+    # The calculations that expected answers in words say.
+    worked: list[_WorkedAnswer] = Field([], alias="Worked")
+    reason: Text = Field(alias="Reason")
     decision: Annotated[Literal["accept", "reject"], BeforeValidator(_decision)] = Field(alias="Decision")

@@ -1,5 +1,6 @@
 """Checks a plan before a verifier sees it: everything that can be calculated, counted or compared."""
 
+import ast
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -18,10 +19,10 @@ from soliloquy.recipes.scaffold.told_names import undefined_names
 from soliloquy.runtime.files import table_beside
 from soliloquy.texts.phrases import says
 from soliloquy.texts.utterances import content_words
-from soliloquy.truth.expressions import parse_expression
+from soliloquy.truth.expressions import BadExpression, Expression, Unworkable, parse_expression
 from soliloquy.truth.ledger import ledger_of
 from soliloquy.truth.measured_values import is_rounded
-from soliloquy.truth.number_format import format_quantity
+from soliloquy.truth.number_format import format_number, format_quantity
 from soliloquy.truth.quantities import WrittenQuantity, quantities_in
 from soliloquy.truth.units import unit_after
 from soliloquy.v1.conversation_pb2 import Problem, Quantity, Step, StepKind
@@ -45,6 +46,37 @@ def faults(plan: Plan, problem: Problem) -> Iterator[tuple[str, str]]:
 def undecided(plan: Plan, problem: Problem) -> list[int]:
     """Returns the numbers of the sub-questions whose expected answers are words, which no rule can verify."""
     return [number for number in range(1, len(plan.questions) + 1) if _is_right(number, plan, problem) is None]
+
+
+def refuted_words(number: int, calculation: str, plan: Plan, problem: Problem) -> str:
+    """Returns the fault of an expected answer in words that say this calculation; empty if none is certain.
+
+    What the words say is wrong if it comes to nothing that the steps of the sub-question come to on their way.
+    """
+    if number not in undecided(plan, problem):
+        return ""
+    one = plan.questions[number - 1]
+    steps = [problem.steps[at - 1] for at in one.steps]
+    try:
+        said = parse_expression(calculation)
+        value = said.value({})
+        known = [value for step in steps for value in _values_on_the_way(step)]
+    except (BadExpression, Unworkable):
+        return ""
+    if not said.working or any(math.isclose(value, own, rel_tol=_LIMITS["tolerance"]) for own in known):
+        return ""
+    return (
+        f"sub-question {number} expects {one.answer!r}, which is {said.text} = {format_number(value)}, "
+        f"and {_comes_to(steps[-1])}"
+    )
+
+
+def _values_on_the_way(step: Step) -> Iterator[float]:
+    """Yields the values of a step's calculation and of its parts; raises BadExpression for a step without one."""
+    inputs = {known.symbol: known.value for known in step.inputs}
+    for node in ast.walk(parse_expression(step.expression).tree):
+        if isinstance(node, ast.BinOp | ast.Call):
+            yield Expression(tree=node).value(inputs)
 
 
 def is_worked_through(number: int, plan: Plan, problem: Problem) -> bool:

@@ -8,7 +8,7 @@ from functools import partial
 from soliloquy.recipes.scaffold import plan_prompting
 from soliloquy.recipes.scaffold.answers import PlanAnswer, PlanVerdict
 from soliloquy.recipes.scaffold.labels_pb2 import EnrichmentLabels, Plan
-from soliloquy.recipes.scaffold.plan_rules import POLICY, faults
+from soliloquy.recipes.scaffold.plan_rules import POLICY, faults, refuted_words
 from soliloquy.runtime.answers import Unreadable
 from soliloquy.runtime.ask import Ask, Unusable
 from soliloquy.truth.expressions import BadExpression, Unworkable, parse_expression
@@ -34,10 +34,12 @@ async def enrich(problem: Problem, changed: Mapping[str, str], ask: Ask) -> Enri
         for _ in range(POLICY["plans"]["verified_at_most"]):
             plan = await _plan_by_rules(problem, changed, why, ask, discarded)
             verdict = await ask(plan_prompting.verifying(problem, plan, changed), PlanVerdict)
-            if verdict.decision == "accept":
+            refuted = (refuted_words(one.number, one.calculation, plan, problem) for one in verdict.worked)
+            why = next(filter(None, refuted), "" if verdict.decision == "accept" else verdict.reason)
+            if not why:
                 break
             discarded["verifier"] += 1
-            plan.refused_because = why = verdict.reason
+            plan.refused_because = why
     except Unusable as unusable:
         why = str(unusable)
         plan.refused_because = plan.refused_because or (why if plan.questions else "")

@@ -39,7 +39,7 @@ def plan_alone(scene: Scene, rng: Random) -> str:
 
 
 def verify(scene: Scene, rng: Random) -> str:
-    return json.dumps({"Reason": _said(rng, "accepted"), "Decision": "accept"})
+    return json.dumps({"Worked": [], "Reason": _said(rng, "accepted"), "Decision": "accept"})
 
 
 def judge(scene: Scene, rng: Random) -> str:

@@ -20,8 +20,8 @@ from tests.unit.recipes.conversations import problem
 
 FORCE = {"Question": "What net force acts on the car?", "Expected Answer": "3600 N", "Steps": [1]}
 WORK = {"Question": "How much work does the engine do with it?", "Expected Answer": "180 kJ", "Steps": [2]}
-ACCEPTED = json.dumps({"Reason": "It follows the solution.", "Decision": "accept"})
-REFUSED = json.dumps({"Reason": "Sub-question 2 is vague.", "Decision": "reject"})
+ACCEPTED = json.dumps({"Worked": [], "Reason": "It follows the solution.", "Decision": "accept"})
+REFUSED = json.dumps({"Worked": [], "Reason": "Sub-question 2 is vague.", "Decision": "reject"})
 
 
 def plan(*questions: dict[str, Any]) -> str:
@@ -76,6 +76,28 @@ async def test_what_the_verifier_refuses_is_planned_anew_with_its_reason() -> No
     assert "Sub-question 2 is vague." in model.requests[2].messages[-1].text
     assert "Sub-question 2 is vague." not in model.requests[0].messages[-1].text
     assert model.requests[0].seed != model.requests[2].seed
+
+
+async def test_words_that_come_to_another_number_than_their_step_are_refused_whatever_the_verifier_thinks() -> None:
+    way = {"Question": "How do you find the net force?", "Expected Answer": "divide the mass by a", "Steps": [1]}
+    right = way | {"Expected Answer": "multiply the mass by the acceleration"}
+    car = problem()
+    car.steps[0].expression, car.steps[1].expression = "m * a", "F * s"
+
+    def worked(calculation: str) -> str:
+        return json.dumps(json.loads(ACCEPTED) | {"Worked": [{"Sub-Question": 1, "Calculation": calculation}]})
+
+    model = Answering(plan(way, FORCE, WORK), worked("1500 / 2.4"), plan(right, FORCE, WORK), worked("1500 * 2.4"))
+    planned = planned_in(await enrich(car, {}, Ask(model=model, role="planner", origin=("test",))))
+    assert planned.questions[0].answer == "multiply the mass by the acceleration"
+    assert "'divide the mass by a', which is 1500 / 2.4 = 625, and step 1 comes to 3600 N" in (
+        model.requests[2].messages[-1].text
+    )
+    # Nothing is certain of words that say no calculation, or one that nobody can read.
+    for calculation in ("", "m * a", "1500", "the mass times the acceleration", "1500 / 0"):
+        model = Answering(plan(way, FORCE, WORK), worked(calculation))
+        planned = planned_in(await enrich(car, {}, Ask(model=model, role="planner", origin=("test",))))
+        assert planned.questions[0].answer == "divide the mass by a"
 
 
 async def test_no_plan_is_sought_for_ever() -> None:

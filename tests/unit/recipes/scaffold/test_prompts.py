@@ -74,5 +74,5 @@ def test_the_planners_example_is_a_plan_that_breaks_no_rule() -> None:
 
 
 def test_the_verifiers_examples_are_a_yes_and_a_no() -> None:
-    examples = re.findall(r'^\{"Reason": "\w.*\}$', _OWN.text("verifying"), re.MULTILINE)
+    examples = re.findall(r'^\{"Worked": .*"Reason": "\w.*\}$', _OWN.text("verifying"), re.MULTILINE)
     assert [PlanVerdict.model_validate(json.loads(one)).decision for one in examples] == ["accept", "reject"]
