@@ -15,20 +15,22 @@ from soliloquy.v1.sandbox_pb2 import STATUS_OK
 
 
 def decider(
-    prompt: Callable[[Conversation], Prompt], unsettled: Callable[[Conversation], bool]
+    prompt: Callable[[Conversation], Prompt], unsettled: Callable[[Conversation], bool], *, asks_always: bool = True
 ) -> Callable[[StudentReplied, Ask], Awaitable[Outcome]]:
     """Returns the tutor's first state: whether its reply needs a calculation, which no opening message does.
 
-    A number of the student that is `unsettled` is calculated for, whatever the model decides.
+    A number of the student that is `unsettled` is calculated for, whatever the model decides; the model is asked about
+    anything else only where the recipe `asks_always`.
     """
 
     async def decide(event: StudentReplied, ask: Ask) -> Outcome:
         conversation = event.conversation
         answers = conversation.turns[-1].HasField("student")
-        decision = await ask(prompt(conversation), Decision) if answers else None
+        is_open = answers and unsettled(conversation)
+        decision = await ask(prompt(conversation), Decision) if is_open or (answers and asks_always) else None
         if decision and decision.description and decision.use_python != "n":
             return calculate(conversation, decision.description)
-        if answers and unsettled(conversation):
+        if is_open:
             return calculate(conversation, _description(conversation))
         return emit(ReplyNeeded(conversation=conversation))
 

@@ -33,7 +33,7 @@ def chat(
     return told
 
 
-def calculation_in_chat(turn: Turn, decision: str, programs: Sequence[str]) -> Iterator[tuple[str, str]]:
+def calculation_in_chat(turn: Turn, decision: str, *programs: str) -> Iterator[tuple[str, str]]:
     """Yields the decision with the program that ran, and its output as a tool message; nothing if none ran."""
     if programs and programs[-1]:
         yield "assistant", f"{decision}\n{programs[-1]}"

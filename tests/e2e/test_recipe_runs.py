@@ -15,8 +15,6 @@ def test_a_run_of_mathdial_goes_out_as_published_rows(tmp_path: Path) -> None:
         assert record["recipe"] == "mathdial"
         assert record["labels"]["confusion"]["samples"] in range(5, 51, 5)
         assert record["resolution"] in ("solved", "revealed", "unsolved")
-        ran = [one for turn in record["turns"] for one in turn["soliloquy"]["attempts"] if one["status"] == "ok"]
-        assert {one["isolation"].split("-")[0] for one in ran} == {"gvisor"}
 
     exported = said([SOLILOQUY, "export", str(out), "--format", "mathdial", "--out", str(rows)])
     assert exported.returncode == 0, exported.stderr

@@ -29,9 +29,17 @@ def final_answer(solution: str) -> float | None:
 
 
 def has_unsettled_number(conversation: Conversation) -> bool:
-    """Whether the student's last message answers with a number that no settled value decides."""
-    turn = conversation.turns[-1]
+    return is_unsettled(conversation, conversation.turns[-1])
+
+
+def is_unsettled(conversation: Conversation, turn: Turn) -> bool:
+    """Whether the student's message answers with a number that no settled value decides."""
     return gives_number(turn, conversation.problem) and settled_answer(conversation, turn) is None
+
+
+def decides(conversation: Conversation, turn: Turn) -> bool:
+    """Whether the tutor decides on a calculation: only about a number that no settled value says the truth of."""
+    return turn.HasField("calculation") or is_unsettled(conversation, turn)
 
 
 def gives_number(turn: Turn, problem: Problem) -> bool:

@@ -5,6 +5,7 @@ and has chosen its move.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from soliloquy.recipes.answers import TutorMessage
@@ -13,6 +14,7 @@ from soliloquy.recipes.codegen import written_answers
 from soliloquy.recipes.codes import EVALUATION_LETTERS
 from soliloquy.recipes.lessons import calculation_in_chat, chat, lessons_of
 from soliloquy.recipes.mathdial.answers import MoveChoice
+from soliloquy.recipes.mathdial.claims import decides
 from soliloquy.recipes.mathdial.labels_pb2 import ConversationLabels
 from soliloquy.recipes.mathdial.moves import EVALUATIONS, FAREWELL, intent_name, move_name
 from soliloquy.recipes.mathdial.prompting import TEMPLATES, grounded, outset, tutor_prompts
@@ -36,22 +38,22 @@ _TEXTS = Templates(
 def lessons(conversation: Conversation) -> list[Lesson]:
     """Returns the samples in order; skips programs that failed, and keeps those that repaired them."""
     _check(conversation)
-    return lessons_of(tutor_prompts(conversation), _answers)
+    return lessons_of(tutor_prompts(conversation), partial(_answers, conversation))
 
 
 def dialogue(conversation: Conversation) -> list[TrainingMessage]:
     """Returns the conversation as a chat: messages, decision and program, output as a tool message, move and reply."""
     _check(conversation)
-    return chat(conversation, outset(conversation), _said)
+    return chat(conversation, outset(conversation), partial(_said, conversation))
 
 
-def _said(turn: Turn) -> Iterator[tuple[str, str]]:
+def _said(conversation: Conversation, turn: Turn) -> Iterator[tuple[str, str]]:
     if not turn.HasField("student"):
         yield "assistant", turn.tutor.text
         return
-    decision, *programs, choice, _ = _answers(turn)
-    yield from calculation_in_chat(turn, decision, programs)
-    yield "assistant", f"{choice}\n{turn.tutor.text}"
+    if decides(conversation, turn):
+        yield from calculation_in_chat(turn, *written_answers(turn))
+    yield "assistant", f"{_choice(turn)}\n{turn.tutor.text}"
 
 
 def _check(conversation: Conversation) -> None:
@@ -59,10 +61,11 @@ def _check(conversation: Conversation) -> None:
         raise Refused("an imported conversation has no prompts: use layout: replies")
 
 
-def _answers(turn: Turn) -> Iterator[str]:
+def _answers(conversation: Conversation, turn: Turn) -> Iterator[str]:
     """Yields the answer to each prompt of a turn, in order; empty for an answer not to learn from."""
-    if turn.HasField("student"):
+    if decides(conversation, turn):
         yield from written_answers(turn)
+    if turn.HasField("student"):
         yield _choice(turn)
     yield TutorMessage.written(text=turn.tutor.text, claims=written_claims(turn.tutor))
 

@@ -9,6 +9,7 @@ from soliloquy.recipes.codegen import has_run, output, program_prompts
 from soliloquy.recipes.codes import word_of
 from soliloquy.recipes.mathdial.answers import Category
 from soliloquy.recipes.mathdial.belief import belief_told
+from soliloquy.recipes.mathdial.claims import decides, settled_answer
 from soliloquy.recipes.mathdial.confusion import confusion_of, numbered
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, Confusion, ConversationLabels, ErrorCategory, StudentLabels
 from soliloquy.recipes.mathdial.moves import TABLES, intent_name, move_name
@@ -35,7 +36,7 @@ TEMPLATES = Templates(
         "deciding": _DECIDING,
         **codegen.SLOTS,
         "choosing": _TUTORING | {"moves", "calculated"},
-        "calculated": {"description", "output"},
+        "calculated": {"output"},
         "uncalculated": set[str](),
         "tutor_persona": tutors.SLOTS,
         "replying": _TUTORING | {"told", "tutor_persona", "thoughts", "move", "intent", "meaning"},
@@ -100,7 +101,7 @@ def deciding(conversation: Conversation) -> Prompt:
 
 
 def choosing(conversation: Conversation) -> Prompt:
-    return _choosing(_texts(conversation), conversation.turns[-1], grounded(conversation, conversation.turns))
+    return _choosing(conversation, conversation.turns[-1], grounded(conversation, conversation.turns))
 
 
 def replying(conversation: Conversation) -> Prompt:
@@ -115,8 +116,9 @@ def tutor_prompts(conversation: Conversation) -> Iterator[tuple[Turn, list[Promp
         told = grounded(conversation, turns)
         prompts = [_replying(conversation, turn, told)] if turn.HasField("tutor") else []
         if turn.HasField("student"):
+            decided = [_deciding(conversation, turns)] if decides(conversation, turn) else []
             programs = program_prompts(texts, turn.calculation)
-            prompts = [_deciding(conversation, turns), *programs, _choosing(texts, turn, told), *prompts]
+            prompts = [*decided, *programs, _choosing(conversation, turn, told), *prompts]
         yield turn, prompts
 
 
@@ -170,8 +172,11 @@ def _deciding(conversation: Conversation, turns: Sequence[Turn]) -> Prompt:
     return _texts(conversation).prompt("deciding", **_asked(conversation, turns))
 
 
-def _choosing(texts: Texts, turn: Turn, grounds: Mapping[str, str]) -> Prompt:
-    return texts.prompt("choosing", **grounds, moves=_moves(texts), calculated=_calculated(texts, turn))
+def _choosing(conversation: Conversation, turn: Turn, grounds: Mapping[str, str]) -> Prompt:
+    texts, known = _texts(conversation), _known(conversation, turn)
+    failed = texts.fill("uncalculated") if turn.calculation.attempts else ""
+    calculated = texts.fill("calculated", output=known) if known else failed
+    return texts.prompt("choosing", **grounds, moves=_moves(texts), calculated=calculated, output=known)
 
 
 def _moves(texts: Texts) -> str:
@@ -183,13 +188,12 @@ def _moves(texts: Texts) -> str:
     return "\n".join(listed)
 
 
-def _calculated(texts: Texts, turn: Turn) -> str:
-    calculation = turn.calculation
-    if not calculation.attempts:
-        return ""
-    if not has_run(calculation):
-        return texts.fill("uncalculated")
-    return texts.fill("calculated", description=calculation.description, output=output(calculation))
+def _known(conversation: Conversation, turn: Turn) -> str:
+    """Returns what is known of the student's answer: from a program, or from what was settled before."""
+    if turn.HasField("calculation"):
+        return output(turn.calculation) if has_run(turn.calculation) else ""
+    answer = settled_answer(conversation, turn)
+    return answer.output if answer is not None else ""
 
 
 def _replying(conversation: Conversation, turn: Turn, grounds: Mapping[str, str]) -> Prompt:

@@ -16,7 +16,7 @@ RECIPE = Recipe(
     planner=planner.enrich,
     refuses=sampling_refusal,
     student=student.reply,
-    tutor=codegen.decider(prompting.deciding, claims.has_unsettled_number),
+    tutor=codegen.decider(prompting.deciding, claims.has_unsettled_number, asks_always=False),
     codegen=codegen.code_writer(prompting.TEMPLATES),
     composer=composer.reply,
     reader=reader.message_reader(prompting.TEMPLATES),

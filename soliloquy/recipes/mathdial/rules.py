@@ -9,9 +9,9 @@ from soliloquy.recipes.manners import Findings
 from soliloquy.recipes.mathdial.claims import (
     claimed_value,
     comes_to_answer,
-    gives_number,
     gives_right,
     holds_answer,
+    is_unsettled,
     settled_answer,
     slips,
 )
@@ -94,9 +94,9 @@ def _opening(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
 
 
 def _blind(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
-    """The tutor evaluates an answer that is a number only after a program ran."""
+    """The tutor evaluates an answer that is a number only after a program ran, unless a settled value tells."""
     for turn in turns:
-        if letter_of(turn) in ("a", "b") and not has_run(turn.calculation) and gives_number(turn, conversation.problem):
+        if letter_of(turn) in ("a", "b") and not has_run(turn.calculation) and is_unsettled(conversation, turn):
             yield turn.number, f"it {calls_answer(turn)} although no program ran"
 
 

@@ -26,7 +26,7 @@ def dialogue(conversation: Conversation) -> list[TrainingMessage]:
 
 def _said(turn: Turn) -> Iterator[tuple[str, str]]:
     decision, *programs, reply = _answers(turn)
-    yield from calculation_in_chat(turn, decision, programs)
+    yield from calculation_in_chat(turn, decision, *programs)
     yield "assistant", reply if programs else f"{decision}\n{reply}"
 
 

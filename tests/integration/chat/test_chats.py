@@ -52,8 +52,8 @@ async def test_a_person_is_led_to_the_answer_and_reads_each_reply_while_it_is_wr
             if pieces[-1].data["over"]:
                 break
         assert pieces[-1].data["over"], pieces[-1]
-        # There all answers are settled before the talk.
-        assert bool(calculated) == (recipe != "scaffold")
+        # In the others all answers are settled before the talk.
+        assert bool(calculated) == (recipe == "soliloquy")
         assert opened.chats.show(chat.id).over
         kept = await opened.chats.finish(chat.id, keep=True)
     conversation = finished(opened)

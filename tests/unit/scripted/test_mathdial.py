@@ -8,9 +8,10 @@ from functools import cache
 
 import pytest
 
-from soliloquy.recipes.agreement import agrees, letter_of
+from soliloquy.recipes.agreement import verdict_is_true
+from soliloquy.recipes.answers import Decision
 from soliloquy.recipes.mathdial.belief import belief_told, reasons_given
-from soliloquy.recipes.mathdial.claims import claimed_value, gives_right
+from soliloquy.recipes.mathdial.claims import claimed_value, gives_right, settled_answer
 from soliloquy.recipes.mathdial.confusion import confusion_of
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, ConversationLabels, ErrorCategory, StudentLabels
 from soliloquy.recipes.mathdial.moves import intent_name, move_name
@@ -18,7 +19,20 @@ from soliloquy.recipes.mathdial.prompting import TEMPLATES
 from soliloquy.recipes.mathdial.rules import checked
 from soliloquy.recipes.mathdial.worked_solutions import mistakes
 from soliloquy.recipes.recipe import find
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem, Quantity, Resolution, Slip, Step
+from soliloquy.runtime.ask import Prompt
+from soliloquy.truth.ledger import make_ledger
+from soliloquy.v1.conversation_pb2 import (
+    PLAN_SOURCE_UNSPECIFIED,
+    Conversation,
+    Ending,
+    Evaluation,
+    Problem,
+    Quantity,
+    Resolution,
+    Slip,
+    Step,
+)
+from soliloquy.v1.events_pb2 import CalculationNeeded, StudentReplied
 from tests.unit.scripted.dialling import dialled
 
 COUNT, PROBLEMS, SEED = 24, 12, 12
@@ -94,12 +108,40 @@ def test_the_same_reason_twice_counts_once() -> None:
     assert reasons_given(one) == given
 
 
-def test_a_number_is_judged_by_a_program_that_ran_or_not_at_all() -> None:
+def unsettled(one: Conversation) -> Conversation:
+    """Returns the conversation about a problem of which nothing is settled."""
+    copy = deepcopy(one)
+    copy.problem.plan = PLAN_SOURCE_UNSPECIFIED
+    copy.problem.ledger.CopyFrom(make_ledger(copy.problem))
+    for entry in copy.problem.ledger.entries:
+        del entry.evidence[1:]
+    return copy
+
+
+def test_a_number_that_a_settled_value_judges_takes_no_program() -> None:
     for one in conversations():
         for turn in one.turns:
-            if claimed_value(turn, one.problem) is not None:
-                assert turn.calculation.attempts
-                assert turn.calculation.overruled or agrees(turn, RECIPE.agreeing) or letter_of(turn) == "d"
+            if claimed_value(turn, one.problem) is not None and settled_answer(one, turn) is not None:
+                assert not turn.calculation.attempts
+                assert "mathdial/deciding" not in [call.prompt for call in turn.calls]
+                assert verdict_is_true(turn, settled_answer(one, turn).right) is not False  # type: ignore[union-attr]
+
+
+async def test_any_other_number_is_calculated_for_before_the_tutor_judges_it() -> None:
+    one = unsettled(conversations()[0])
+    del one.turns[2:]
+    one.turns[1].ClearField("tutor")
+    prompts = list[str]()
+
+    async def ask(prompt: Prompt, _: object) -> Decision:
+        prompts.append(prompt.name)
+        return Decision.model_validate({"Use Python": "n"})
+
+    [event] = await RECIPE.tutor(StudentReplied(conversation=one), ask)  # type: ignore[arg-type]
+    assert isinstance(event, CalculationNeeded)
+    assert prompts == ["mathdial/deciding"]
+    one.turns[1].tutor.evaluation = Evaluation.EVALUATION_INCORRECT
+    assert any(mark.startswith("blind: turn 2") for mark in marks(one))
 
 
 def test_how_it_was_resolved_goes_with_how_it_ended() -> None:
@@ -140,9 +182,9 @@ def test_a_tutor_learns_each_of_its_answers_under_the_prompt_that_was_asked() ->
 
 
 def test_prompts_of_the_tutor_are_filled_in_with_what_they_show() -> None:
-    asked = [prompt for _, prompt in RECIPE.prompts(conversations()[0])]
+    asked = [prompt for _, prompt in RECIPE.prompts(unsettled(conversations()[0]))]
     for state in ("deciding", "choosing", "replying"):
-        filled = [set(one.slots) for one in asked if one.name == f"mathdial/{state}"]
+        filled = [set(one.slots) - {"output"} for one in asked if one.name == f"mathdial/{state}"]
         assert filled == [TEMPLATES.slots[state]] * len(filled) != []
 
 
