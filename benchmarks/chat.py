@@ -31,7 +31,8 @@ from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from soliloquy_services.executor.pool import SandboxPool
 from soliloquy_services.executor.server import SandboxServer
-from soliloquy_services.gateway.access.access import RATE_LIMITS, Access
+from soliloquy_services.gateway.access.access import Access
+from soliloquy_services.gateway.access.rates import RATE_LIMITS
 from soliloquy_services.gateway.app import serving
 from soliloquy_services.gateway.chat.chats import ChatSettings
 from soliloquy_services.gateway.chat.messages import EndpointRules

@@ -10,7 +10,8 @@ from starlette.types import ASGIApp
 
 from soliloquy.runtime.http_server import http_server
 from soliloquy.runtime.tls import ServerTls
-from soliloquy_services.gateway.access.access import Access, check_closed
+from soliloquy_services.gateway.access.access import Access
+from soliloquy_services.gateway.access.hosts import check_closed
 from soliloquy_services.gateway.access.tokens import TokenFile
 from soliloquy_services.gateway.grpc_server import server
 from soliloquy_services.gateway.http.application import application

@@ -1,21 +1,15 @@
 """Authenticates, authorises and audits callers, over HTTP and gRPC alike."""
 
 import asyncio
-import ipaddress
 import logging
-import socket
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import lru_cache
-from urllib.parse import urlsplit
 
-from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.files import table_beside
 from soliloquy.runtime.metrics import counter, histogram
+from soliloquy_services.gateway.access.rates import RATE_LIMITS, RateLimits, TokenBuckets, rate_key
 from soliloquy_services.gateway.access.tokens import ROLE_OF, Token, TokenFile, allowed, is_steering
 from soliloquy_services.gateway.refusals import Code, Refusal
 
@@ -27,56 +21,8 @@ CALLER: ContextVar[str] = ContextVar("caller", default="")
 _LONGEST = 200
 _REFUSED = (Code.UNAUTHENTICATED, Code.DENIED, Code.TOO_MANY)
 
-# Beyond this number, the caller who has been silent longest is forgotten.
-MOST_CALLERS = 10_000
 # A refused stranger waits before its answer: it would come again as soon as it has one.
 REFUSAL_SECONDS = 5.0
-# One IPv6 caller owns all addresses with the same prefix of this length.
-_OWN_BITS = 64
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RateLimit:
-    burst: float
-    per_second: float
-
-
-# By what is counted: calls, steering, strangers, visitors.
-RateLimits = Mapping[str, RateLimit]
-RATE_LIMITS: RateLimits = {name: RateLimit(**limit) for name, limit in table_beside(__file__, "rate.toml").items()}
-
-
-class TokenBuckets:
-    def __init__(self, limit: RateLimit, clock: Callable[[], float] = time.monotonic) -> None:
-        self._limit = limit
-        self._clock = clock
-        # The tokens left to each caller, and when they were counted.
-        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
-
-    def take(self, who: str) -> float:
-        """Takes a token; returns the seconds until the next one, or 0 where it got one."""
-        now = self._clock()
-        left, at = self._left.pop(who, (self._limit.burst, now))
-        left = min(self._limit.burst, left + (now - at) * self._limit.per_second)
-        wait = 0.0 if left >= 1.0 else (1.0 - left) / self._limit.per_second
-        self._left[who] = (left if wait else left - 1.0, now)
-        if len(self._left) > MOST_CALLERS:
-            self._left.popitem(last=False)
-        return wait
-
-
-@lru_cache(maxsize=MOST_CALLERS)
-def rate_key(address: str) -> str:
-    """The key under which calls from an address are counted."""
-    try:
-        parsed = ipaddress.ip_address(address.partition("%")[0])
-    except ValueError:
-        return address
-    if isinstance(parsed, ipaddress.IPv4Address):
-        return str(parsed)
-    return str(parsed.ipv4_mapped or ipaddress.ip_network((int(parsed) >> _OWN_BITS << _OWN_BITS, _OWN_BITS)))
-
-
 # A name of its own, by which operators can filter.
 _audit = logging.getLogger("soliloquy_services.gateway.access.audit")
 
@@ -214,34 +160,3 @@ def target_of(request: object) -> str:
 def _plain(text: str) -> str:
     """On one line, whatever the caller sent."""
     return text[:_LONGEST].encode("unicode_escape").decode("ascii")
-
-
-def check_closed(addresses: Iterable[str]) -> None:
-    """Raises Failure for an address that other machines can reach."""
-    for address in addresses:
-        host = address.rpartition(":")[0].strip("[]")
-        if not _all_loopback(host):
-            raise Failure(f"{address} can be reached from other machines: set --tokens FILE, or listen on 127.0.0.1")
-
-
-def _all_loopback(host: str) -> bool:
-    try:
-        addresses = {str(place[4][0]) for place in socket.getaddrinfo(host or None, None, flags=socket.AI_PASSIVE)}
-    except OSError:
-        return False
-    return all(ipaddress.ip_address(place.partition("%")[0]).is_loopback for place in addresses)
-
-
-def names_loopback(authority: str) -> bool:
-    """Checks a Host header: a page of another site whose name resolves here still sends that site's name."""
-    try:
-        host = urlsplit(f"//{authority}").hostname or ""
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def same_origin(authority: str, origin: str) -> bool:
-    """Whether the page named in an Origin header came from the host that is called."""
-    scheme, _, rest = origin.partition("://")
-    return scheme in ("http", "https") and rest.lower() == authority.lower()

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from soliloquy_services.gateway.access.access import names_loopback
+from soliloquy_services.gateway.access.hosts import names_loopback
 from soliloquy_services.gateway.refusals import Code, Refusal
 
 _ALLOWED = "\n\t"

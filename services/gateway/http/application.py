@@ -19,14 +19,8 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from soliloquy.web import FOLDER as SHARED
-from soliloquy_services.gateway.access.access import (
-    REFUSAL_SECONDS,
-    Access,
-    AuditRecord,
-    Credentials,
-    names_loopback,
-    same_origin,
-)
+from soliloquy_services.gateway.access.access import REFUSAL_SECONDS, Access, AuditRecord, Credentials
+from soliloquy_services.gateway.access.hosts import names_loopback, same_origin
 from soliloquy_services.gateway.http.answers import error_response, json_response, not_offered
 from soliloquy_services.gateway.http.choices import choices
 from soliloquy_services.gateway.http.connection import certificate_of, lost_within

@@ -9,7 +9,8 @@ from typing import Any
 
 import aiohttp
 
-from soliloquy_services.gateway.access.access import Access, RateLimit
+from soliloquy_services.gateway.access.access import Access
+from soliloquy_services.gateway.access.rates import RateLimit
 from soliloquy_services.gateway.access.tokens import TokenFile
 from soliloquy_services.gateway.app import access, answering
 from soliloquy_services.gateway.http.routes import HttpRoute

@@ -19,7 +19,8 @@ from soliloquy.v1.gateway_pb2 import (
     WatchRunRequest,
 )
 from soliloquy.v1.gateway_pb2_grpc import RunServiceStub
-from soliloquy_services.gateway.access.access import REQUESTS, RateLimit
+from soliloquy_services.gateway.access.access import REQUESTS
+from soliloquy_services.gateway.access.rates import RateLimit
 from soliloquy_services.gateway.access.tokens import CHECK_SECONDS, ROLE_OF
 from soliloquy_services.gateway.grpc_server import SERVICE
 from tests.integration.gateway.site import OPERATOR, READER, Site, guarded, site

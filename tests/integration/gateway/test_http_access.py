@@ -9,7 +9,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from soliloquy_services.gateway.access.access import RateLimit
+from soliloquy_services.gateway.access.rates import RateLimit
 from soliloquy_services.gateway.access.tokens import ROLE_OF
 from soliloquy_services.gateway.http.application import HEADERS
 from tests.integration.gateway.site import OPERATOR, READER, START, Site, connected, guarded, head, site

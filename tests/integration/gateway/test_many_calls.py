@@ -11,7 +11,7 @@ import pytest
 
 from soliloquy.v1.gateway_pb2 import ListRunsRequest
 from soliloquy.v1.gateway_pb2_grpc import RunServiceStub
-from soliloquy_services.gateway.access.access import RateLimit
+from soliloquy_services.gateway.access.rates import RateLimit
 from tests.integration.gateway.floods import PREFACE, field, frame, list_over_grpc, list_over_http
 from tests.integration.gateway.site import guarded, site
 
