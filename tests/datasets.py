@@ -1,14 +1,15 @@
 """Writes datasets in a folder, as a run leaves them, from given conversations."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from soliloquy.dataset.manifest import Shard, write_manifest
+from soliloquy.dataset.manifest import MANIFEST, Shard, write_manifest
 from soliloquy.dataset.rows import REASONS, TIMINGS, rows
 from soliloquy.dataset.storage import Storage
 from soliloquy.recipes.packages import DEFAULT
@@ -85,3 +86,21 @@ def written(folder: Path, shards: Iterable[tuple[str, pa.RecordBatch]], **run: A
         listed.append(Shard(name=name, rows=batch.num_rows, bytes=path.stat().st_size, sha256=digest))
     write_manifest(Storage(folder), {"run": RUN | run, "counts": {}, "cost": {}, "arrival": {}}, listed)
     return folder
+
+
+def rewritten(folder: Path, name: str, change: Callable[[pa.Table], pa.Table]) -> None:
+    """Writes another shard under the same name, and a manifest that vouches for its bytes."""
+    pq.write_table(change(pq.read_table(folder / name)), folder / name, compression="zstd")
+    content = (folder / name).read_bytes()
+
+    def vouch(manifest: dict[str, Any]) -> None:
+        [shard] = [shard for shard in manifest["shards"] if shard["name"] == name]
+        shard |= {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+
+    changed(folder, vouch)
+
+
+def changed(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    manifest = json.loads((folder / MANIFEST).read_bytes())
+    change(manifest)
+    (folder / MANIFEST).write_text(json.dumps(manifest), "utf-8")

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from google.protobuf.message import DecodeError
 
 from soliloquy.dataset.frames import read_payloads
-from soliloquy.dataset.layout import ACCEPTED, PROMPTS, REJECTED, TIMED, UNFINISHED_PROMPTS, WORKING
+from soliloquy.dataset.layout import ACCEPTED, KINDS, PROMPTS, REJECTED, TIMED, UNFINISHED_PROMPTS, WORKING
 from soliloquy.dataset.manifest import Shard, UnreadableManifest, read_manifest, shards_of
 from soliloquy.dataset.prompts import read_prompts
 from soliloquy.dataset.rows import (
@@ -81,6 +81,7 @@ class Dataset:
             raise NoDataset(f"{folder} {nothing}: generate a dataset with soliloquy generate --out {folder}")
         # An unfinished run has journals, and no manifest yet.
         self.manifest: dict[str, Any] = manifest or {"shards": [], "arrival": {}}
+        self._bytes = {shard.name: shard.bytes for shard in shards_of(self.manifest, *KINDS)}
 
     def __iter__(self) -> Iterator[Conversation]:
         return self.conversations()
@@ -255,6 +256,11 @@ class Dataset:
                 self._storage.opened_by_arrow(name) as file,
                 BoundedParquetFile(file) as shard,
             ):
+                if file.size() != (listed := self._bytes[name]):
+                    raise NoDataset(
+                        f"{self.folder}: {name} has {file.size():,} bytes; the manifest says {listed:,}: restore the "
+                        "file, or generate the dataset again"
+                    )
                 yield shard
         except FileNotFoundError as error:
             raise NoDataset(f"{self.folder}: the manifest lists {name}, but it is not there") from error

@@ -55,7 +55,8 @@ def _read(one: Labelled, kind: type[Message] | None) -> bytes:
     return read.SerializeToString()
 
 
-_REQUIRED = ["id", "run", "problem", "turns"]
+# Every contract had them.
+_REQUIRED = ["id", "run", "ordinal", "attempt", "problem", "turns", "ending", "ending_reason"]
 # The key under which the metadata of a schema names the recipe of its rows.
 RECIPE = b"recipe"
 # Why a conversation was rejected; only rejected shards have the column.

@@ -15,6 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from soliloquy.cli.launching import following
 from soliloquy.cli.observing import serving_metrics
 from soliloquy.runtime.failure import Failure
+from tests.datasets import rewritten
 from tests.integration.model.serving import free_port
 from tests.integration.training.processes import adapter, command, losses, until_step
 from tests.unit.training.growing import conversations, dataset
@@ -217,13 +218,10 @@ def test_what_cannot_be_done_is_one_line(job: Make, tmp_path: Path) -> None:
 def test_data_without_the_columns_of_a_conversation_is_refused(job: Make, tmp_path: Path) -> None:
     from dataclasses import replace
 
-    import pyarrow.parquet as pq
-
     from soliloquy_training.train import check
 
     folder = dataset(tmp_path / "without-turns", conversations(1))
-    shard = folder / "accepted" / "00000.parquet"
-    pq.write_table(pq.read_table(shard).drop_columns(["turns"]), shard)
+    rewritten(folder, "accepted/00000.parquet", lambda table: table.drop_columns(["turns"]))
     with pytest.raises(Failure, match="holds no rows of a dataset: it has no column 'turns'"):
         check(replace(job("narrow"), data=str(folder)), workers=1)
 

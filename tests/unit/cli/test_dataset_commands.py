@@ -1,6 +1,7 @@
 """Checks what `export`, `import`, `tail`, `show` and `check` print of small datasets, and their one-line errors."""
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from click.testing import CliRunner, Result
 
 from soliloquy.cli.main import commands
 from soliloquy.v1.conversation_pb2 import Conversation
+from tests.datasets import rewritten
 from tests.unit.dataset.small import dataset, small
 
 
@@ -76,6 +78,25 @@ def test_what_cannot_be_done_is_one_line(folder: Path, tmp_path: Path) -> None:
     in_the_way = ("--format", "openai", "--out", out / "x.jsonl")
     assert "cannot be written" in refused("export", folder, *in_the_way)
     assert out.read_text("utf-8") == "mine"
+
+
+@pytest.mark.parametrize("is_vouched", [False, True], ids=["behind the manifest's back", "with the manifest"])
+@pytest.mark.parametrize("column", ["ordinal", "ending", "turns"])
+def test_a_shard_that_lacks_a_column_is_one_line_of_every_command(
+    folder: Path, tmp_path: Path, column: str, *, is_vouched: bool
+) -> None:
+    manifest = (folder / "manifest.json").read_bytes()
+    rewritten(folder, "accepted/00000.parquet", lambda table: table.drop_columns([column]))
+    if not is_vouched:
+        (folder / "manifest.json").write_bytes(manifest)
+    why = (
+        f"holds no rows of a dataset: it has no column '{column}'" if is_vouched else "has .* manifest says .*: restore"
+    )
+    export = ("export", folder, "--format", "openai", "--out", tmp_path / "chat.jsonl")
+    commands_on_one = [(name, folder) for name in ("report", "show", "check", "tail")]
+    for command in (export, *commands_on_one, ("compare", folder, folder)):
+        assert re.search(f"accepted/00000.parquet {why}", refused(*command))
+    assert [path.name for path in tmp_path.iterdir()] == ["grown"]
 
 
 def _file(path: Path) -> Path:

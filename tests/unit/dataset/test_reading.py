@@ -17,6 +17,7 @@ from soliloquy.dataset.verify import findings
 from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
 from soliloquy.v1.conversation_pb2 import Conversation
 from tests.cases import each_case
+from tests.datasets import rewritten
 from tests.unit.dataset.small import dataset, small
 
 TWENTY_FIVE = [small(number) for number in range(25)]
@@ -46,10 +47,8 @@ def test_only_the_columns_asked_for_are_read(folder: Path) -> None:
 def test_a_dataset_from_before_some_columns_were_there_reads_as_if_they_were_unset(tmp_path: Path) -> None:
     folder = dataset(tmp_path, [stepless(1), stepless(2)], rejected=[stepless(3)])
     whole = list(Dataset(folder).batches())
-    for shard in folder.glob("*ted/*.parquet"):
-        table = pq.read_table(shard)
-        before = pa.schema(_before(list(table.schema), "step", "resolution"), table.schema.metadata)
-        pq.write_table(table.select(before.names).cast(before), shard)
+    for kind in ("accepted", "rejected"):
+        rewritten(folder, f"{kind}/00000.parquet", _without_later_columns)
     older = Dataset(folder)
     assert list(older) == [stepless(1), stepless(2)]
     assert [batch.to_pylist() for batch in older.batches()] == [batch.to_pylist() for batch in whole]
@@ -65,6 +64,11 @@ def stepless(number: int) -> Conversation:
         labels.ClearField("step")
         turn.tutor.labels = labels.SerializeToString()
     return made
+
+
+def _without_later_columns(table: pa.Table) -> pa.Table:
+    before = pa.schema(_before(list(table.schema), "step", "resolution"), table.schema.metadata)
+    return table.select(before.names).cast(before)
 
 
 def _before(columns: list[pa.Field], *later: str) -> list[pa.Field]:
@@ -225,7 +229,7 @@ def test_a_pipe_or_a_device_in_the_place_of_a_file_is_refused(tmp_path: Path) ->
 @each_case
 def test_a_shard_of_other_columns_is_refused(tmp_path: Path, rows: dict[str, list[object]]) -> None:
     folder = dataset(tmp_path / "dataset", [small()])
-    pq.write_table(pa.table(rows), folder / "accepted" / "00000.parquet")
+    rewritten(folder, "accepted/00000.parquet", lambda _: pa.table(rows))
     with contextlib.suppress(NoDataset):
         assert Dataset(folder).recipe
     with contextlib.suppress(NoDataset):

@@ -1,13 +1,8 @@
 """Whatever is changed behind a manifest's back is found, in one line that names it."""
 
-import hashlib
-import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from soliloquy.dataset.manifest import MANIFEST, UnreadableManifest, read_manifest
@@ -17,6 +12,7 @@ from soliloquy.dataset.verify import findings
 from soliloquy_services.collector.dataset import write_dataset
 from soliloquy_services.collector.journal import Journal
 from tests.cases import each_case
+from tests.datasets import changed, rewritten
 from tests.unit.collector.collecting import numbered
 
 ACCEPTED, REJECTED, TIMED = (f"{kind}/00000.parquet" for kind in ("accepted", "rejected", "timings"))
@@ -32,27 +28,6 @@ async def folder(tmp_path: Path) -> Path:
         prompts = {"one.txt": "One.\n", "two.txt": "Two.\n"}
         write_dataset(place, tmp_path / ".run", journal, run=run, cost=lambda _: {}, topics={}, prompts=prompts)
     return tmp_path
-
-
-def rewritten(folder: Path, name: str, change: Callable[[pa.Table], pa.Table]) -> None:
-    """Another shard under the same name, and a manifest that vouches for its bytes."""
-    pq.write_table(change(pq.read_table(folder / name)), folder / name, compression="zstd")
-    vouched(folder, name)
-
-
-def vouched(folder: Path, name: str) -> None:
-    def change(manifest: dict[str, Any]) -> None:
-        [shard] = [shard for shard in manifest["shards"] if shard["name"] == name]
-        content = (folder / name).read_bytes()
-        shard |= {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-
-    changed(folder, change)
-
-
-def changed(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    manifest = json.loads((folder / MANIFEST).read_bytes())
-    change(manifest)
-    (folder / MANIFEST).write_text(json.dumps(manifest), "utf-8")
 
 
 def found(folder: Path) -> list[str]:

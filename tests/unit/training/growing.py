@@ -55,8 +55,9 @@ def dataset(folder: Path, accepted: Sequence[Conversation], *, rejected: int = 0
         (conversation.SerializeToString() for conversation in accepted), accepted[0].run.recipe if accepted else ""
     )
     pq.write_table(pa.Table.from_batches([batch]), shard)
-    digest = hashlib.sha256(shard.read_bytes()).hexdigest()
-    shards = [Shard(name="accepted/00000.parquet", rows=len(accepted), bytes=0, sha256=digest)]
+    content = shard.read_bytes()
+    digest = hashlib.sha256(content).hexdigest()
+    shards = [Shard(name="accepted/00000.parquet", rows=len(accepted), bytes=len(content), sha256=digest)]
     if rejected:
         shards.append(Shard(name="rejected/00000.parquet", rows=rejected, bytes=0, sha256=""))
     write_manifest(Storage(folder), {"run": {}, "counts": {}, "cost": {}, "arrival": {}}, shards)
