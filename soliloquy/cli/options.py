@@ -11,7 +11,8 @@ import click
 from click.types import FuncParamType
 
 from soliloquy.cli.command import setting
-from soliloquy.runtime.failure import Failure, did_you_mean
+from soliloquy.runtime.failure import did_you_mean
+from soliloquy.runtime.files import unwritable
 from soliloquy.runtime.weights import GGUF_ADVICE
 
 if TYPE_CHECKING:
@@ -228,4 +229,4 @@ def writing_to(out: Path | str, option: str = "--out") -> Iterator[None]:
         # A file is written beside its place first.
         failed = str(error.filename or out)
         place = out if Path(out).name in failed else failed
-        raise Failure(f"{place} cannot be written ({error.strerror}): choose another {option}") from error
+        raise unwritable(place, error, f"choose another {option}") from error

@@ -17,6 +17,7 @@ from soliloquy.runs.assignment import LOOP, SERVICES, Assignment
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.events import ConversationEvent
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.files import unwritable
 from soliloquy.runtime.handling import MODEL_BOUND, Handler, Service
 from soliloquy.runtime.model import Model, ReserveOf, no_reserve
 from soliloquy.runtime.model.agreements import FILE
@@ -172,4 +173,4 @@ async def _open(datasets: "LiveDatasets", data: Path, stack: AsyncExitStack) -> 
     except StorageUnavailable as error:
         raise Failure(str(error)) from error
     except OSError as error:
-        raise Failure(f"{data} cannot be written ({error.strerror}): choose another --data") from error
+        raise unwritable(data, error, "choose another --data", resumes=True) from error

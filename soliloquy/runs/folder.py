@@ -16,7 +16,7 @@ from soliloquy.dataset.storage import Storage, StorageUnavailable
 from soliloquy.recipes.prompts import own_texts
 from soliloquy.runs.plan import Plan, difference
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.files import atomic_file, read_json, refuse_foreign
+from soliloquy.runtime.files import atomic_file, read_json, refuse_foreign, unwritable
 from soliloquy.runtime.model.agreements import FILE
 from soliloquy.runtime.model.spending import SPENDING_FILE
 
@@ -68,13 +68,16 @@ class RunFolder:
 
     def __enter__(self) -> Self:
         try:
-            self._open()
+            with ExitStack() as undo:
+                undo.push(self._held)
+                self._open()
+                undo.pop_all()
         except StorageUnavailable as error:
             raise Failure(str(error)) from error
         except (Locked, UnreadableManifest) as error:
             raise Failure(f"{error}: choose another --out") from error
         except OSError as error:
-            raise Failure(f"{self.place} cannot be written ({error.strerror}): choose another --out") from error
+            raise unwritable(self.place, error, "choose another --out", resumes=True) from error
         return self
 
     def __exit__(self, error: type[BaseException] | None, *_: object) -> None:

@@ -20,6 +20,7 @@ from soliloquy.runs.plan import Plan
 from soliloquy.runs.progress import Show
 from soliloquy.runtime.driver import Quota, shortfall
 from soliloquy.runtime.failure import Failure, first_error
+from soliloquy.runtime.files import unwritable
 from soliloquy.runtime.model.checking import require_endpoints
 from soliloquy.runtime.model.costs import KINDS, total_cost
 from soliloquy.runtime.model.spending import Spending, summed
@@ -220,6 +221,8 @@ def _failure(error: BaseException, out: Storage) -> BaseException:
         case Failure():
             return error
         case OSError():
-            return Failure(f"{out} cannot be written ({error}): free some space and run the command again")
+            return unwritable(
+                error.filename or out, error, "make it writable and run the same command again", resumes=True
+            )
         case _:
             return error

@@ -69,6 +69,17 @@ def parsed_json(content: bytes) -> Any:
         raise ValueError("its brackets are too deep") from error
 
 
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+def unwritable(place: object, error: OSError, otherwise: str, *, resumes: bool = False) -> Failure:
+    """Returns the failure to write a place, with the advice to make room on a full disk, and else `otherwise`."""
+    again = f"free some space and run the same command again{', which resumes' if resumes else ''}"
+    return Failure(
+        f"{place} cannot be written ({error.strerror or error}): {again if error.errno in _FULL else otherwise}"
+    )
+
+
 # A file system's own folder, and the lock that a command takes before it writes anything else.
 _NOBODYS = {"lost+found", "lock"}
 

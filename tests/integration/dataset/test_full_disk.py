@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from soliloquy.cli.main import commands
-from soliloquy.dataset.layout import REJECTED, ShardLimits
+from soliloquy.dataset.layout import REJECTED, WORKING, ShardLimits
 from soliloquy.dataset.shards import DatasetWriter
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
@@ -25,6 +25,7 @@ from soliloquy_services.collector.handler import collect
 from soliloquy_services.collector.journal import collected_now
 from soliloquy_services.collector.live_datasets import LiveDatasets
 from soliloquy_services.collector.settings import LiveSettings
+from tests.integration.executor.support import needs_runsc
 from tests.unit.collector.collecting import numbered, ordinals_in
 from tests.unit.dataset.small import dataset, small
 from tests.unit.runtime.deliveries import delivered
@@ -52,6 +53,12 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 def remount(disk: Path, options: str) -> None:
     subprocess.run(["mount", "-o", f"remount,{options}", disk], check=True)
+
+
+def fill(disk: Path) -> None:
+    with suppress(OSError), (disk / "filler").open("wb", buffering=0) as filler:
+        while filler.write(b"x" * 1000):
+            pass
 
 
 async def all_collected(finished: list[ConversationFinished], datasets: LiveDatasets) -> None:
@@ -85,12 +92,21 @@ def test_a_shard_that_is_thrown_away_on_a_full_disk_prints_nothing(
     writer = DatasetWriter(Storage(tmp_path / "out"), disk, (), ShardLimits(), Tally())
     for ordinal in range(2):
         writer.add(collected_now(numbered(ordinal), [], None))
-    with suppress(OSError), (disk / "filler").open("wb", buffering=0) as filler:
-        while filler.write(b"x" * 1000):
-            pass
+    fill(disk)
     del writer
     gc.collect()
     assert told == []
+
+
+@needs_runsc
+def test_the_second_try_of_a_run_without_room_asks_for_room(disk: Path) -> None:
+    out = disk / "out"
+    (out / WORKING).mkdir(parents=True)
+    fill(disk)
+    options = ["--problems", "physics", "--conversations", "4", "--out", str(out)]
+    result = CliRunner().invoke(commands, ["generate", *options])
+    line = "cannot be written (No space left on device): free some space and run the same command again, which resumes"
+    assert (result.exit_code, result.stderr) == (2, f"soliloquy: {out} {line}\n")
 
 
 async def test_a_read_only_store_is_named_and_what_comes_is_kept(
@@ -132,5 +148,5 @@ def test_nothing_is_left_of_what_a_disk_has_no_room_for(disk: Path, tmp_path: Pa
     result = CliRunner().invoke(commands, [name, str(folder), *options])
     assert isinstance(result.exception, SystemExit)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "No space left on device" in result.stderr
+    assert "No space left on device): free some space and run the same command again" in result.stderr
     assert list(disk.iterdir()) == []
