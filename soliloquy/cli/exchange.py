@@ -50,6 +50,7 @@ def export(
     ),
     leave_out: tuple[str, ...] = setting("A part to leave out; may be repeated.", type=Choice(list(PARTS))),
     uncertain: bool = setting("Also export preferences of rules that read, and may be wrong."),
+    formulas: bool = setting("Write cells of CSV as they are that a spreadsheet would run."),
     rejected: bool = setting("Export the rejected conversations instead."),
     as_json: bool = AS_JSON,
     folder: str,
@@ -64,7 +65,9 @@ def export(
     if uncertain and not getattr(form, "has_evidence", False):
         raise click.UsageError("--uncertain requires --format preferences")
     parts = {*leave_out} - (set() if form.holds_hidden else {"hidden"})
-    choice = ExportOptions(parts, uncertain=uncertain)
+    if formulas and ".csv" not in form.suffixes:
+        raise click.UsageError(f"--formulas requires a format of CSV: {name} is none")
+    choice = ExportOptions(parts, uncertain=uncertain, formulas=formulas)
     try:
         shares = Splits.read(splits) if splits else None
     except InvalidSplits as bad:

@@ -25,6 +25,8 @@ class Dialect:
     # CSV only.
     delimiter: str = ","
     all_quoted: bool = False
+    # Whether cells may begin as formulas do, as those of an imported file did.
+    formulas: bool = True
     # JSON only: spaces after commas and colons, non-ASCII characters escaped, slashes escaped.
     spaced: bool = False
     ascii: bool = False
@@ -46,7 +48,7 @@ class Dialect:
         )
 
 
-DEFAULTS = {".csv": Dialect(line_end="\r\n"), ".jsonl": Dialect(line_end="\n")}
+DEFAULTS = {".csv": Dialect(line_end="\r\n", formulas=False), ".jsonl": Dialect(line_end="\n")}
 
 
 def detect(path: Path) -> Dialect | None:

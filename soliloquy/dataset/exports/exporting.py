@@ -89,7 +89,10 @@ def _export_rows(
     columns = ["id", "person", "problem.id", "problem.question", *form.columns(choice)]
     with ExitStack() as stack:
         dialect = _dialect(dataset, name, suffix)
-        files = {part: stack.enter_context(open_rows(path, suffix, dialect)) for part, path in paths.items()}
+        files = {
+            part: stack.enter_context(open_rows(path, suffix, dialect, formulas=choice.formulas))
+            for part, path in paths.items()
+        }
         for batch in dataset.batches(columns, rejected=rejected):
             for dialogue, row in rows_of(name, choice, dialogues(batch, dataset.prompts)):
                 if form.once_a_problem:

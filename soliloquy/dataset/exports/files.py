@@ -1,12 +1,13 @@
 """Writes export files completely or not at all, and never over an existing file."""
 
+import re
 import shutil
 from codecs import getwriter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain, repeat
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from pydantic_core import to_json
 
@@ -33,7 +34,7 @@ def atomic_output(out: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def open_rows(path: Path, suffix: str, dialect: Dialect | None = None) -> Iterator[AddRow]:
+def open_rows(path: Path, suffix: str, dialect: Dialect | None = None, *, formulas: bool = False) -> Iterator[AddRow]:
     """Opens a file for rows in the format of its suffix, and in `dialect` if given; yields what writes a row."""
     with path.open("w+b") as file:
         if suffix == ".json":
@@ -43,10 +44,11 @@ def open_rows(path: Path, suffix: str, dialect: Dialect | None = None) -> Iterat
             file.write(b"\n]\n" if file.tell() else b"[]\n")
             return
         dialect = dialect or DEFAULTS[suffix]
+        formulas = formulas or dialect.formulas
         if dialect.byte_order_mark:
             file.write(BYTE_ORDER_MARK)
         if suffix == ".csv":
-            yield _table(file, dialect)
+            yield _table(file, dialect, formulas=formulas)
         else:
             line, end = dialect.line, dialect.line_end.encode()
             yield lambda row: file.write(line(row) + end)
@@ -54,17 +56,28 @@ def open_rows(path: Path, suffix: str, dialect: Dialect | None = None) -> Iterat
             file.truncate(file.tell() - len(dialect.line_end))
 
 
-def _table(file: BinaryIO, dialect: Dialect) -> AddRow:
+def _table(file: BinaryIO, dialect: Dialect, *, formulas: bool) -> AddRow:
     """CSV: the first row names the columns; null is an empty cell."""
     writer, columns = dialect.table(getwriter("utf-8")(file)), list[str]()
+
+    def write(cells: Iterable[Any]) -> None:
+        writer.writerow(cells if formulas else map(_as_text, cells))
 
     def add(row: Row) -> None:
         if not columns:
             columns.extend(row)
-            writer.writerow(columns)
-        writer.writerow([row.get(name) for name in columns])
+            write(columns)
+        write(row.get(name) for name in columns)
 
     return add
+
+
+# A spreadsheet runs a cell that begins so; -3.5 is a number to it.
+_FORMULA = re.compile(r"(?![+-]?[\d.]+(e[+-]?\d+)?$)[=+\-@\t\r\n]", re.IGNORECASE)
+
+
+def _as_text(cell: Any) -> Any:
+    return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
 
 
 def _remove(path: Path) -> None:

@@ -31,9 +31,12 @@ Row = dict[str, Any]
 class ExportOptions:
     """Selects the parts of each conversation to export."""
 
-    def __init__(self, leave_out: Collection[str] = (), *, uncertain: bool = False) -> None:
-        """`uncertain` also exports what rests on a reading rather than on code, algebra or exact text."""
-        self.uncertain = uncertain
+    def __init__(self, leave_out: Collection[str] = (), *, uncertain: bool = False, formulas: bool = False) -> None:
+        """`uncertain` also exports what rests on a reading rather than on code, algebra or exact text.
+
+        `formulas` leaves cells of CSV as they are that a spreadsheet takes for formulas.
+        """
+        self.uncertain, self.formulas = uncertain, formulas
         without = {*leave_out, *(("thoughts", "labels", "raw") if "hidden" in leave_out else ())}
         exported = (part not in without for part in PARTS)
         self.hidden, self.prompts, self.solutions, self.thoughts, self.labels, self.raw = exported

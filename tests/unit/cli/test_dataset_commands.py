@@ -1,5 +1,6 @@
 """Checks what `export`, `import`, `tail`, `show` and `check` print of small datasets, and their one-line errors."""
 
+import csv
 import json
 import re
 from collections.abc import Sequence
@@ -75,9 +76,27 @@ def test_what_cannot_be_done_is_one_line(folder: Path, tmp_path: Path) -> None:
     assert "unknown suffix" in refused("import", _file(tmp_path / "x.doc"), *openai)
     out.write_text("mine", "utf-8")
     assert "chat.jsonl exists: choose another --out" in refused("export", folder, *openai)
+    assert "--formulas requires a format of CSV: openai is none" in refused("export", folder, *openai, "--formulas")
     in_the_way = ("--format", "openai", "--out", out / "x.jsonl")
     assert "cannot be written" in refused("export", folder, *in_the_way)
     assert out.read_text("utf-8") == "mine"
+
+
+@pytest.mark.parametrize("begin", ["=", "+", "-", "@", "\t", "\r", "\n"])
+def test_a_spreadsheet_runs_no_cell_of_a_csv_export(tmp_path: Path, begin: str) -> None:
+    hostile, said = small(0), f"{begin}cmd|'/C calc'!A0"
+    hostile.problem.question, hostile.problem.solution = said, "-3.5"
+    folder = dataset(tmp_path / "grown", [hostile])
+    for option, question in (((), f"'{said}"), (("--formulas",), said)):
+        out = tmp_path / f"rows{len(option)}.csv"
+        assert soliloquy("export", folder, "--format", "mathdial", "--out", out, *option).exit_code == 0
+        with out.open(encoding="utf-8", newline="") as file:
+            [row] = csv.DictReader(file)
+        assert (row["question"], row["ground_truth"]) == (question, "-3.5")
+        back, again = tmp_path / f"back{len(option)}", tmp_path / f"again{len(option)}.csv"
+        assert soliloquy("import", out, "--format", "mathdial", "--out", back).exit_code == 0
+        assert soliloquy("export", back, "--format", "mathdial", "--out", again).exit_code == 0
+        assert again.read_bytes() == out.read_bytes()
 
 
 @pytest.mark.parametrize("is_vouched", [False, True], ids=["behind the manifest's back", "with the manifest"])
