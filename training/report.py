@@ -10,6 +10,7 @@ import torch
 from peft import get_peft_model_state_dict
 from safetensors.torch import save_file
 
+from soliloquy.dataset.tables import plain
 from soliloquy.runtime.weights import ADAPTER_WEIGHTS, CARD, digest_of
 from soliloquy_training.checkpoints import Progress
 from soliloquy_training.folder import Job
@@ -93,13 +94,13 @@ def card(job: Job, content: Mapping[str, Any]) -> str:
     data, loss, validation = content["data"], content["loss"], content["validation"]
     lines = [
         "---",
-        f"base_model: {job.base.name}",
+        f"base_model: {json.dumps(job.base.name)}",
         f"base_model_digest: {content['base_model_digest']}",
         f"data_digest: {content['data_digest']}",
         "library_name: peft",
         "---",
         "",
-        f"# {job.folder.name}",
+        f"# {plain(job.folder.name)}",
         "",
         f"Trained on {data['conversations']:,} conversations ({data['samples']:,} samples, "
         f"{data['learned_tokens']:,} learned of {data['tokens']:,} tokens) in {content['steps']:,} steps.",

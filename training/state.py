@@ -15,9 +15,9 @@ from pydantic import TypeAdapter
 
 from soliloquy.dataset.lock import Locked, write_lock
 from soliloquy.dataset.storage import Storage
+from soliloquy.dataset.tables import table
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.files import read_json, refuse_foreign
-from soliloquy_training.evaluation.report import table
 
 TABLE = "rounds.md"
 PLAN, OUTCOME = "plan", "outcome"
@@ -149,8 +149,7 @@ class RoundsFolder(Generic[Outcome]):
         return found
 
     def write_table(self, head: Sequence[str], rows: Iterable[Sequence[str]], *after: str) -> None:
-        cells = ([cell.replace("|", "\\|") for cell in row] for row in rows)
-        write(self.folder / TABLE, "\n".join(["# Rounds", "", *table(head, cells), *after]))
+        write(self.folder / TABLE, "\n".join(["# Rounds", "", table(head, rows), *after]))
 
 
 def _check(folder: Path, workflow: Workflow, identity: Mapping[str, Any]) -> None:

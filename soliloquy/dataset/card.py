@@ -13,7 +13,7 @@ from soliloquy.dataset.labelling import title_of
 from soliloquy.dataset.manner import REACTIONS
 from soliloquy.dataset.mending_counts import SENT_BACK, STANDS, TAKEN_BACK, MendingCounts
 from soliloquy.dataset.statistics import LETTERS, Statistics
-from soliloquy.dataset.tables import counts, share, table
+from soliloquy.dataset.tables import counts, fenced, plain, share, table
 from soliloquy.recipes.labels import columns_of
 from soliloquy.recipes.packages import DEFAULT
 from soliloquy.runtime.model.costs import KINDS
@@ -41,7 +41,7 @@ def card(summary: DatasetSummary) -> str:
     command, note = again(summary)
     parts = {
         "front": _front(summary),
-        "title": title(kept),
+        "title": plain(title(kept)),
         "story": kept.recipe.story,
         "figures": table(("", ""), figures(kept, dropped)),
         "papers": "\n\n".join(_papers(kept, dropped)),
@@ -80,7 +80,7 @@ def card(summary: DatasetSummary) -> str:
                 for role in sorted({role for role, _ in kept.tokens})
             ],
         ),
-        "again": f"```sh\n{command}\n```\n\n{note}" if command else note,
+        "again": f"{fenced(command, 'sh')}\n\n{note}" if command else note,
         "run": table(("", ""), settings(summary)),
         "hashes": table(("file", "sha256"), hashes(summary)),
         "limits": "\n".join(f"- {limit}" for limit in limits(summary)),

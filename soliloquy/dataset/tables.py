@@ -1,7 +1,9 @@
-"""Formats counts as shares and as Markdown tables."""
+"""Formats counts as shares and as Markdown tables, in which a text of others is only a text."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from typing import Any
 
 # Imported conversations may each have a persona of their own.
@@ -31,6 +33,21 @@ def counts(name: str, counted: Mapping[Any, int]) -> str:
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Returns an empty string if there are no rows."""
-    lines = ["| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in row) + " |" for row in rows]
+    first, *lines = (f"| {' | '.join(map(plain, row))} |" for row in (head, *rows))
     rule = "| --- " + "| ---: " * (len(head) - 1) + "|"
-    return "\n".join(["| " + " | ".join(head) + " |", rule, *lines]) if lines else ""
+    return "\n".join([first, rule, *lines]) if lines else ""
+
+
+# Within a word, an underscore is only itself.
+_MARKUP = re.compile(r"[\\`*\[\]|~$]|(?<!\w)_|_(?!\w)")
+
+
+def plain(text: str) -> str:
+    """Returns Markdown that shows a text of others as it is, on one line."""
+    return _MARKUP.sub(r"\\\g<0>", escape(" ".join(text.split()), quote=False))
+
+
+def fenced(text: str, language: str) -> str:
+    """Returns a block of code, behind more backticks than the text has in a row."""
+    fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", text))])
+    return f"{fence}{language}\n{text}\n{fence}"

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from soliloquy.dataset.tables import plain, table
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.files import parsed_json, read_json, read_regular
-from soliloquy_training.evaluation.report import CASES, REPORT, format_figure, format_share, is_measured, table
+from soliloquy_training.evaluation.report import CASES, REPORT, format_figure, format_share, is_measured
 
 # An evaluation of thousands of cases has a few megabytes.
 _MOST_BYTES = 256 * 1024**2
@@ -72,9 +73,9 @@ def head(evaluations: Mapping[str, SavedEvaluation]) -> list[str]:
 
 
 def page(evaluations: Mapping[str, SavedEvaluation]) -> Iterator[str]:
-    yield f"{next(iter(evaluations.values())).report['cases']['put']}: share, 95 % interval."
+    yield f"{plain(next(iter(evaluations.values())).report['cases']['put'])}: share, 95 % interval."
     yield ""
-    yield from table(head(evaluations), rows(evaluations))
+    yield table(head(evaluations), rows(evaluations))
 
 
 def _alone(evaluations: Sequence[SavedEvaluation], metric: str) -> list[str]:

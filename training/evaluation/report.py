@@ -14,7 +14,7 @@ A case's row has its id under `case`, and under `passed` each metric that applie
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -63,10 +63,3 @@ def figure_rows(report: Mapping[str, Any], names: Iterable[str]) -> list[list[st
     """Returns the title, the figure and the published figure, if there is one, of each metric or measure."""
     published = {name: f"{value:.2f}" for name, value in report["paper"].items()}
     return [[report["titles"][name], format_figure(report, name), published.get(name, "")] for name in names]
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Yields the lines of a Markdown table."""
-    yield f"| {' | '.join(head)} |"
-    yield f"| {' | '.join('---' for _ in head)} |"
-    yield from (f"| {' | '.join(row)} |" for row in rows)

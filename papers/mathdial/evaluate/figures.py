@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from soliloquy.dataset.tables import plain, table
 from soliloquy_papers.mathdial.evaluate.judging import MOST, OWN, SUCCESS, TELLING, JudgedDialogue, messages_of
 from soliloquy_papers.mathdial.evaluate.replies import (
     PARTS,
@@ -13,7 +14,7 @@ from soliloquy_papers.mathdial.evaluate.replies import (
 )
 from soliloquy_papers.mathdial.published import PUBLISHED
 from soliloquy_training.evaluation.cases import parse_figures, share_of
-from soliloquy_training.evaluation.report import figure_rows, format_share, is_measured, table
+from soliloquy_training.evaluation.report import figure_rows, format_share, is_measured
 
 METRICS = {
     **{metric: f"Success@{k}" for k, metric in enumerate(SUCCESS, start=1)},
@@ -96,7 +97,7 @@ _COLUMNS = {
 
 
 def page(report: Mapping[str, Any], results: Sequence[JudgedDialogue]) -> Iterator[str]:
-    yield f"# MathDial evaluation of {report['name']}\n\n{report['cases']['put']}."
+    yield f"# MathDial evaluation of {plain(report['name'])}\n\n{plain(report['cases']['put'])}."
     measured = [name for name in MEASURES if is_measured(report, name)]
     if results:
         yield """A dialogue counts for Success@k where its student gives the
@@ -106,7 +107,7 @@ Published: people's dialogues by the teachers' own word, however many exchanges 
 """
         measured = [*METRICS, *measured]
     yield ""
-    yield from table(["metric", "share of dialogues, or mean", report["whose"]], figure_rows(report, measured))
+    yield table(["metric", "share of dialogues, or mean", report["whose"]], figure_rows(report, measured))
     yield f"\nAnswers that could be read at the first try: {format_share(report['figures']['read_at_first'])}."
     if results:
         yield from _by_steps(report, results)
@@ -124,7 +125,7 @@ def _by_steps(report: Mapping[str, Any], results: Sequence[JudgedDialogue]) -> I
         by_steps = made["by_steps"].items()
         rows = [[steps, str(of["dialogues"]), *shares(of["metrics"], metrics)] for steps, of in by_steps]
         head = [title.replace("k", str(k)) for k in range(1, MOST + 1)]
-        yield from table(["steps", "dialogues", *head], rows)
+        yield table(["steps", "dialogues", *head], rows)
         yield ""
 
 
@@ -141,12 +142,12 @@ def _replies(report: Mapping[str, Any]) -> Iterator[str]:
     counts = {part: of["replies"] for part, of in replies.items()}
     yield f"""## Replies to recorded histories
 
-{counts["all"]} replies of `{report["cases"]["references"]}`, {counts["seen"]} about seen problems and
+{counts["all"]} replies of {plain(report["cases"]["references"])}, {counts["seen"]} about seen problems and
 {counts["unseen"]} about others; {replies["all"]["unanswered"]} histories were left without a reply.
 """
     ours = [_number(_of(replies, column)) for column in _COLUMNS]
     rows = [[row["name"], *(_number(row[column]) for column in _COLUMNS)] for row in PUBLISHED["replies"]]
-    yield from table(["tutor", *_COLUMNS.values()], [[report["name"], *ours], *rows])
+    yield table(["tutor", *_COLUMNS.values()], [[report["name"], *ours], *rows])
     yield ""
 
 
@@ -162,8 +163,8 @@ def _number(value: float | None) -> str:
 
 def _miss(result: JudgedDialogue) -> str:
     conversation = result.conversation
-    about = f"{conversation.problem.source or conversation.problem.id}, {result.steps} steps"
+    about = f"{plain(conversation.problem.source or conversation.problem.id)}, {result.steps} steps"
     told_at = f"told in exchange {result.told}" if result.told else "not told"
     reached = f"reached in exchange {result.reached}" if result.reached else "not reached"
-    ended = f": {result.ended}" if result.ended else ""
-    return f"- `{conversation.id}` ({about}): {told_at}, {reached}{ended}"
+    ended = f": {plain(result.ended)}" if result.ended else ""
+    return f"- {plain(conversation.id)} ({about}): {told_at}, {reached}{ended}"

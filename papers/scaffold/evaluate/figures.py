@@ -4,12 +4,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from soliloquy.dataset.tables import plain, table
 from soliloquy.runtime.files import table_beside
 from soliloquy_papers.scaffold.evaluate.dialogues import SEGMENT
 from soliloquy_papers.scaffold.evaluate.dimensions import DIMENSIONS, Score
 from soliloquy_papers.scaffold.evaluate.evaluator import ScoredDialogue, SolveGain
 from soliloquy_training.evaluation.cases import Share, parse_figures, share_of, share_of_scores
-from soliloquy_training.evaluation.report import figure_rows, format_figure, format_share, table
+from soliloquy_training.evaluation.report import figure_rows, format_figure, format_share
 
 LEAKED, GAINED = "leaked", "delta_solve_rate"
 ENDED = "ended"
@@ -73,9 +74,9 @@ def _solve_rates(gained: Sequence[SolveGain]) -> dict[str, float] | None:
 
 def page(report: Mapping[str, Any], results: Sequence[ScoredDialogue]) -> Iterator[str]:
     made = report["figures"]
-    yield f"""# ScaffoldEval of {report["name"]}
+    yield f"""# ScaffoldEval of {plain(report["name"])}
 
-{report["cases"]["put"]}. Scores from 0 to 1 with 95 % intervals; by rule wherever a rule can decide,
+{plain(report["cases"]["put"])}. Scores from 0 to 1 with 95 % intervals; by rule wherever a rule can decide,
 and what no rule can decide by a model, or not at all. The paper's were all given by a language model.
 """
     judges = {
@@ -83,7 +84,7 @@ and what no rule can decide by a model, or not at all. The paper's were all give
         for name, counts in made["judged_by"].items()
     }
     rows = [[*row, judges.get(name, "")] for name, row in zip(TITLES, figure_rows(report, TITLES), strict=True)]
-    yield from table(["dimension", "score", WHOSE, "judged by"], rows)
+    yield table(["dimension", "score", WHOSE, "judged by"], rows)
     rates = made["solve_rate"]
     if rates is None:
         yield "\nNo student was asked to solve the problems before and after.\n"
@@ -92,11 +93,11 @@ and what no rule can decide by a model, or not at all. The paper's were all give
         yield f"\nA student solves {told}\n"
     by_state = made["adaptive_by_state"].items()
     rows = [[state, format_share(share) if share else "not measured"] for state, share in by_state]
-    yield from table(["adaptive feedback to", "score"], rows)
+    yield table(["adaptive feedback to", "score"], rows)
     yield ""
     rows = [[name, *(f"{scores[one]:.3f}" for one in DIMENSIONS)] for name, scores in PUBLISHED.items()]
     own = [format_figure(report, name).partition(" (")[0] for name in DIMENSIONS]
-    yield from table(["published", *DIMENSIONS.values()], [[report["name"], *own], *rows])
+    yield table(["published", *DIMENSIONS.values()], [[report["name"], *own], *rows])
     broken = [result.dialogue for result in results if result.dialogue.broken]
     yield f"\n{made['rounds']:.1f} rounds a dialogue; {len(broken)} of {len(results)} cases broken off."
-    yield from (f"- `{one.case.id}`: {one.broken}" for one in broken)
+    yield from (f"- {plain(one.case.id)}: {plain(one.broken)}" for one in broken)

@@ -13,13 +13,14 @@ from rich.table import Table
 
 from soliloquy.cli.evaluate.output import Evaluated, figures_table
 from soliloquy.cli.evaluate.settings import EvaluationSettings
+from soliloquy.dataset.tables import plain, table
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy_papers.soliloquy.evaluate.cases import RECIPE, CaseKind, Rehearsal, TutorCase, numeric_steps
 from soliloquy_papers.soliloquy.evaluate.judging import METRICS, JudgedCase, judge, judge_unanswered
 from soliloquy_training.evaluation.cases import NO_ANSWER, DrawnCases, Share, digest_of, parse_figures, share_of
 from soliloquy_training.evaluation.recipe_loop import RecipeLoop
-from soliloquy_training.evaluation.report import format_share, table
+from soliloquy_training.evaluation.report import format_share
 
 
 def figures(results: Sequence[JudgedCase]) -> dict[str, Any]:
@@ -56,20 +57,20 @@ WHOSE = "the paper's Higgs"
 
 def page(report: Mapping[str, Any], results: Sequence[JudgedCase]) -> Iterator[str]:
     figures = report["figures"]
-    yield f"""# Code Soliloquies evaluation of {report["name"]}
+    yield f"""# Code Soliloquies evaluation of {plain(report["name"])}
 
-{report["cases"]["put"]}, each once with a right and
+{plain(report["cases"]["put"])}, each once with a right and
 once with a wrong number from the student, and as many cases without a number.
 Judged by the truth check and the sandbox; 95 % intervals after Wilson.
 """
     rows = [[title, format_share(figures["metrics"][name]), f"{PAPER[name]:.2f}"] for name, title in METRICS.items()]
-    yield from table(["metric", "share of cases", "Higgs, judged by a person"], rows)
+    yield table(["metric", "share of cases", "Higgs, judged by a person"], rows)
     rearranging = figures["rearranging"]
     yield f"\nQuestions that need a rearrangement: {format_share(rearranging['questions'])}.\n"
     groups = [rearranging["metrics"], rearranging["metrics_of_others"]]
     names = ("usage", "compilation", "verification")
     rows = [[METRICS[name], *(format_share(group[name]) for group in groups)] for name in names]
-    yield from table(["metric", "with a rearrangement", "without"], rows)
+    yield table(["metric", "with a rearrangement", "without"], rows)
     right, wrong = (format_share(figures["verification_by_answer"][kind]) for kind in ("right", "wrong"))
     missed = [result for result in results if not all(result.passed.values())]
     yield f"""
@@ -84,7 +85,7 @@ Answers that could be read at the first try: {format_share(figures["read_at_firs
 def _miss(result: JudgedCase) -> str:
     problem = result.case.conversation.problem.source
     names = ", ".join(METRICS[name] for name, passed in result.passed.items() if not passed)
-    return f"- `{result.case.id}` ({result.case.kind}, {problem}, step {result.case.step.number}): {names}"
+    return f"- {plain(result.case.id)} ({result.case.kind}, {plain(problem)}, step {result.case.step.number}): {names}"
 
 
 # The number of problems to try per question: most are suitable, but a bank may have some without a calculation.

@@ -17,6 +17,7 @@ from soliloquy.cli.evaluate.tutor import Tutor
 from soliloquy.cli.options import Choice
 from soliloquy.cli.service_options import chosen_prompts
 from soliloquy.dataset.reading import Dataset
+from soliloquy.dataset.tables import plain, table
 from soliloquy.problems.bank.bank import Bank, load_bank
 from soliloquy.problems.bank.sampling import sample
 from soliloquy.problems.sources import ProblemSource, problem_source
@@ -107,7 +108,7 @@ class EvaluationSettings:
     ) -> dict[str, Any]:
         """Describes cases for the report; `put` says how many of what."""
         return {
-            "put": f"{put} `{self.tutor.problems}`, seed {self.seed}",
+            "put": f"{put} {self.tutor.problems}, seed {self.seed}",
             "problems": self.tutor.problems,
             "problems_sha256": source.digest,
             "seed": self.seed,
@@ -195,7 +196,7 @@ def evaluate_conversations(
 ) -> Evaluated:
     """Has the tutor hold a conversation about each of the first problems; `titles` names the metrics."""
     from soliloquy_training.evaluation.cases import digest_of, parse_figures, share_of
-    from soliloquy_training.evaluation.report import figure_rows, table
+    from soliloquy_training.evaluation.report import figure_rows
 
     source, problems = settings.held_out()
     wanted = list(islice(problems, cases))
@@ -212,7 +213,7 @@ def evaluate_conversations(
         paper={},
         whose="",
     )
-    page = [f"# {recipe} with {report['name']}", "", *table(["", "share", ""], figure_rows(report, titles))]
+    page = [f"# {recipe} with {plain(report['name'])}", "", table(["", "share", ""], figure_rows(report, titles))]
     return Evaluated(report=report, results=results, page=page, tables=[figures_table(report, titles)])
 
 

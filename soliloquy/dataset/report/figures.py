@@ -201,7 +201,7 @@ def _responses(kept: Statistics) -> str:
 
 
 def _code(scope: str, code: str, meaning: str) -> str:
-    return f'<th scope="{scope}"><b>{code}</b><span class="meaning">{escape(meaning)}</span></th>'
+    return f'<th scope="{scope}"><b>{escape(code)}</b><span class="meaning">{escape(meaning)}</span></th>'
 
 
 def _cell(count: int, most: int) -> str:

@@ -13,6 +13,7 @@ from soliloquy.v1.conversation_pb2 import Commission, Conversation
 from soliloquy_papers.mathwell.labels_pb2 import Authorship, ProblemLabels
 from tests.cases import each_case
 from tests.datasets import RUN, accepted_rows, rejected_rows
+from tests.markdown import HOSTILE, SHOWN, structure, words
 from tests.unit.dataset.labelled import labelled
 from tests.unit.dataset.test_statistics import conversation
 
@@ -32,6 +33,26 @@ def counted(*, rows_at_once: int = 2, engine: str = "scripted", **run: Any) -> D
 
 def test_the_same_dataset_has_the_same_card() -> None:
     assert card(counted(rows_at_once=1)) == card(counted(rows_at_once=2))
+
+
+def test_a_card_shows_what_is_in_the_data_as_text() -> None:
+    harmless, hostile = card(_naming("some words")), card(_naming(HOSTILE))
+    assert structure(hostile) == structure(harmless)
+    assert SHOWN in words(hostile)
+
+
+def _naming(text: str) -> DatasetSummary:
+    """A dataset in which everything that others name has this name."""
+    made = conversation()
+    made.problem.topic = made.persona = made.tutor_persona = text
+    made.problem.source = text.replace("/", "").replace(":", "")
+    for call in made.turns[1].calls:
+        call.model = call.engine = call.role = text
+    accepted, rejected = Statistics(), Statistics()
+    accepted.add(accepted_rows([made]))
+    rejected.add(rejected_rows([(made, [f"{text}: {text}"])]))
+    run = RUN | {"model": text, "noise": text, "prompts_sha256": {text: text}}
+    return DatasetSummary(manifest={"run": run}, accepted=accepted, rejected=rejected)
 
 
 def test_a_card_tells_the_figures() -> None:

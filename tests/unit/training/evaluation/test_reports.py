@@ -14,6 +14,7 @@ from soliloquy_training.evaluation.cases import DrawnCases, share_of, wilson
 from soliloquy_training.evaluation.comparison import page as comparison
 from soliloquy_training.evaluation.comparison import read
 from soliloquy_training.evaluation.report import format_share, write_report
+from tests.markdown import HOSTILE, SHOWN, structure, words
 from tests.unit.papers.soliloquy.evaluate.cases import NOISY, SCRIPTED, drawn, results, shared_cases
 
 
@@ -21,7 +22,7 @@ def written(folder: Path, name: str, cases: DrawnCases[TutorCase], found: list[J
     report = {
         "protocol": "soliloquy",
         "name": name,
-        "cases": {"put": "3 questions of `physics`, seed 5", "sha256": cases.digest},
+        "cases": {"put": "3 questions of physics, seed 5", "sha256": cases.digest},
         "titles": METRICS,
         "whose": "",
         "paper": {},
@@ -53,10 +54,23 @@ def test_the_table_says_how_many_cases_only_one_of_two_models_passed(tmp_path: P
     ]
     missed = sum(not result.passed.get("verification", True) for result in noisy)
     assert missed > 0
-    lines = list(comparison(read(folders)))
+    lines = "\n".join(comparison(read(folders))).splitlines()
     assert "| metric | base | tuned | only the one : only the other |" in lines
     [row] = [line for line in lines if line.startswith("| calculation verification")]
     assert row.endswith(f"| {missed} : 0 |")
+
+
+def test_names_on_a_page_are_texts(tmp_path: Path) -> None:
+    pages = {
+        name: (written(tmp_path / str(len(name)), name, drawn(2), results(NOISY, drawn(2))) / "report.md").read_text(
+            "utf-8"
+        )
+        for name in ("base", HOSTILE)
+    }
+    compared = {name: "\n".join(comparison(read([tmp_path / str(len(name))]))) for name in pages}
+    for found in (pages, compared):
+        assert structure(found[HOSTILE]) == structure(found["base"])
+        assert any(SHOWN in text for text in words(found[HOSTILE]))
 
 
 def test_a_page_lists_each_case_that_was_missed_and_why(tmp_path: Path) -> None:
@@ -64,9 +78,7 @@ def test_a_page_lists_each_case_that_was_missed_and_why(tmp_path: Path) -> None:
     found[0] = replace(found[0], passed={**found[0].passed, "verification": False})
     text = (written(tmp_path, "base", drawn(2), found) / "report.md").read_text("utf-8")
     case = found[0].case
-    line = (
-        f"- `{case.id}` (right, {case.conversation.problem.source}, step {case.step.number}): calculation verification"
-    )
+    line = f"- {case.id} (right, {case.conversation.problem.source}, step {case.step.number}): calculation verification"
     assert f"## Missed: 1 of 6 cases\n\n{line}\n" in text
 
 
