@@ -83,6 +83,8 @@ class Plans:
             )
         except BrokenPrompt as error:
             raise refusal(f"the prompts cannot be used ({error}): correct the file") from error
+        except NoneUsable as error:
+            raise refusal(f"problems {request.problems!r}: {error}") from error
         except Unranked as error:
             raise refusal(f"the gateway's models cannot be used: {error}") from error
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
@@ -21,6 +22,7 @@ from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.model.spending import NO_BUDGET, Budget
 from soliloquy.runtime.seeds import digest
 from soliloquy.runtime.weights import digest_of
+from soliloquy.standin.speakers import FORESEEN, why_unusable
 from soliloquy.v1.runs_pb2 import Run
 
 # The values of the parts that an identity leaves out, so that runs without them keep their ids.
@@ -28,7 +30,7 @@ _ABSENT: dict[str, Any] = {"verified": False, "programs": False, "checks": [], "
 
 
 class NoneUsable(Failure):
-    """The recipe can use none of the problems."""
+    """The recipe, or the scripted model, can use none of the problems."""
 
 
 class Unranked(Failure):
@@ -81,8 +83,10 @@ class Plan:
         enrich: bool = False,
         **settings: Any,
     ) -> Self:
-        """Plans a run of these problems; raises BrokenPrompt or Unranked."""
+        """Plans a run of these problems; raises BrokenPrompt, Unranked or NoneUsable."""
         found = find(recipe)
+        if models.is_scripted and isinstance(source, ProblemFile):
+            _require_playable(source, recipe)
         for role, members in models.roles.items():
             if role not in found.ranked and any(member.best_of > 1 for member in members):
                 raise Unranked(f"roles.{role}: nothing in the recipe {recipe} ranks its answers: remove best_of")
@@ -180,6 +184,13 @@ def _usable(source: ProblemFile, recipe: str, tell: Callable[[str], None]) -> Pr
     if use.refused:
         tell(f"{recipe}: {use}")
     return ProblemFile(problems=use.usable)
+
+
+def _require_playable(source: ProblemFile, recipe: str) -> None:
+    refuses = partial(why_unusable, recipe)
+    if len(source.problems) <= FORESEEN and all(map(refuses, source.problems)):
+        use = use_of(source.problems, refuses)
+        raise NoneUsable(f"the scripted model can play none of these problems as {recipe} ({use}): ask another model")
 
 
 def difference(kept: dict[str, Any], wanted: dict[str, Any]) -> str:

@@ -72,6 +72,10 @@ def rates_of(recipe: str) -> Mapping[str, Any]:
     return noise.RATES.get(recipe) or find(recipe).noise_rates
 
 
+# Trying a problem takes milliseconds: no more than these are tried before a run.
+FORESEEN = 2_000
+
+
 def why_unusable(recipe: str, problem: Problem) -> str:
     """Returns why the stand-in has no use for a problem that the recipe can use; empty if it has."""
     return mathdial_planner.without_confusion(problem) if recipe == "mathdial" else ""

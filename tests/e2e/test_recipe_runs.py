@@ -35,6 +35,18 @@ def test_a_file_without_a_problem_of_use_is_refused_before_the_run(tmp_path: Pat
     )
 
 
+def test_a_file_that_the_scripted_model_cannot_play_is_refused_before_the_run(tmp_path: Path) -> None:
+    problems, out = tmp_path / "mine.jsonl", tmp_path / "out"
+    row = {"question": "How many legs has a spider?", "solution": "A spider has eight legs.", "answer": {"value": 8}}
+    problems.write_text(json.dumps(row))
+    result = said(command(out, problems=problems, conversations=1, recipe="mathdial"))
+    assert (result.returncode, out.exists()) == (2, False)
+    assert result.stderr == (
+        "soliloquy: the scripted model can play none of these problems as mathdial (0 of 1 problems are of use; 1 is "
+        "not: no mistake is known that a pupil would hand in, such as mine.jsonl:1): ask another model\n"
+    )
+
+
 def test_a_run_of_scaffold_keeps_the_whole_memory(tmp_path: Path) -> None:
     out = tmp_path / "out"
     report = grown(out, problems="arithmetic", conversations=1, recipe="scaffold", noise="real")

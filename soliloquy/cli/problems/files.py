@@ -26,7 +26,7 @@ from soliloquy.recipes.packages import known_recipes
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.files import refuse_foreign
-from soliloquy.standin.speakers import why_unusable
+from soliloquy.standin.speakers import FORESEEN, why_unusable
 
 # Their column may have a comma in its name.
 _NEXT_COLUMN = re.compile(rf",(?=\s*(?:{'|'.join(NAMES)})\s*=)")
@@ -94,8 +94,6 @@ def _report(complaint: RefusedRow | str) -> None:
 
 # Problems to draw from each family.
 _DRAWS = 200
-# Trying the scripted model takes milliseconds a problem, so it tries only the first ones.
-_FORESEEN = 2_000
 
 
 @click.command(cls=Command)
@@ -139,7 +137,7 @@ def _uses(path: Path) -> Iterator[tuple[str, Use]]:
             continue
         use = use_of(problems, recipe.refuses)
         yield name, use
-        if (scripted := use_of(use.usable[:_FORESEEN], partial(why_unusable, name))).refused:
+        if (scripted := use_of(use.usable[:FORESEEN], partial(why_unusable, name))).refused:
             yield f"{name}, scripted model", scripted
 
 

@@ -57,6 +57,20 @@ async def test_a_broken_file_is_refused_by_its_line(connect: Connect, plans: Pla
                 await gateway.start_run(asked("broken.jsonl"))
 
 
+async def test_problems_that_the_scripted_model_cannot_play_are_refused(connect: Connect, plans: Plans) -> None:
+    assert plans.files
+    row = {"question": "How many legs has a spider?", "solution": "A spider has eight legs.", "answer": {"value": 8}}
+    (plans.files / "legs.jsonl").write_text(json.dumps(row), "utf-8")
+    start = asked("legs.jsonl")
+    start.request.recipe = "mathdial"
+    async with connect() as transport:
+        gateway = Gateway(transport, plans, GatewaySettings())
+        async with gateway.at_work():
+            with pytest.raises(Refusal, match=r"^problems 'legs\.jsonl': the scripted model can play none") as refused:
+                await gateway.start_run(start)
+    assert refused.value.code == Code.INVALID
+
+
 class SpoiltPlans(Plans):
     """The third problem of a run whose seed is 13 cannot be drawn."""
 
