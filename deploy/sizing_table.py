@@ -3,6 +3,7 @@
 Run `python -m deploy.sizing_table`.
 """
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,7 +23,8 @@ def _rows() -> Iterator[str]:
     yield "| part | measured | conversations per hour |"
     yield "| --- | --- | --- |"
     for part in PARTS:
-        yield f"| {part.name} | {part.measured} | {part.an_hour:,} per {part.unit} |"
+        most = f", {part.most} at most" if part.most < math.inf else ""
+        yield f"| {part.name} | {part.measured} | {part.an_hour:,} per {part.unit}{most} |"
     for card, figures in GPUS.items():
         one = Card.of(card, figures["parameters"])
         yield (

@@ -1,6 +1,7 @@
 """`soliloquy size` and `prompts`: what conversations take, and what the prompts of a recipe are made of."""
 
 import asyncio
+import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -52,26 +53,40 @@ def size(
     card: str = setting("The kind of card.", type=Choice(tuple(GPUS)), default=next(iter(GPUS))),
     as_json: bool = AS_JSON,
 ) -> None:
-    """Say what a number of conversations takes: hours, cores, pods, disk.
+    """Say what a number of conversations takes (hours, cores, pods, disk), and which part is the slowest.
 
     It multiplies the figures of soliloquy/runs/sizing.toml. They are for the recipe soliloquy and problems of the
     bank, with vLLM; longer conversations take more of everything.
     """
+    # Few commands need the gateway.
+    from soliloquy_services.gateway.requests import RUN_LIMITS
+
     one = Card.of(card, parameters)
-    an_hour = gpus * one.conversations_an_hour
+    narrowest = min(PARTS, key=lambda part: part.most_an_hour)
+    an_hour = min(gpus * one.conversations_an_hour, narrowest.most_an_hour)
     hours = conversations / an_hour
+    busy = min(gpus, math.ceil(an_hour / one.conversations_an_hour))
+    slowest, why = "cards", ""
+    if narrowest.most_an_hour == an_hour:
+        slowest = narrowest.name
+        why = f": an installation has {narrowest.most} at most, which {busy:,} of the {gpus:,} cards keep busy"
     callers = GPUS[card]["callers"]
+    in_flight = busy * callers
+    a_run = {name: RUN_LIMITS[name]["most"] for name in ("conversations", "in_flight")}
+    runs = max(math.ceil(conversations / a_run["conversations"]), math.ceil(in_flight / a_run["in_flight"]))
     disk = kafka_gigabytes(hours, an_hour)
     needed = {part: part.units(an_hour) for part in PARTS}
     parts = [{"name": part.name, "unit": part.unit, "needed": units} for part, units in needed.items()]
     found = {
         "hours": round(hours, 2),
         "conversations_an_hour": round(an_hour),
+        "slowest": slowest,
         "conversations_an_hour_and_gpu": round(one.conversations_an_hour),
         "output_tokens_a_second_and_gpu": round(one.output_rate),
         "reading_tokens_a_second_and_gpu": round(one.reading_rate),
         "parts": parts,
-        "in_flight": gpus * callers,
+        "in_flight": in_flight,
+        "runs": runs,
         "kafka_gigabytes": round(disk, 1),
     }
     speed = (
@@ -88,10 +103,16 @@ def size(
             (part.name, f"{units:,} {part.unit}{'s' * (units != 1)}", f"{part.an_hour:,} an hour", part.measured)
             for part, units in needed.items()
         ),
-        ("calls in flight", f"--in-flight {gpus * callers:,}", "", f"{callers} callers a card"),
+        ("calls in flight", f"{in_flight:,}", "", f"{callers} callers a card, {busy:,} cards"),
+        (
+            "runs",
+            f"{runs:,}",
+            "",
+            "{conversations:,} conversations and {in_flight:,} in flight at most".format(**a_run),
+        ),
         ("Kafka's disk, each replica", f"{disk:,.0f} GB", a_conversation, kept),
     ]
-    line = f"{conversations:,} conversations: {hours:,.1f} hours, {an_hour:,.0f} an hour"
+    line = f"{conversations:,} conversations: {hours:,.1f} hours, {an_hour:,.0f} an hour. Slowest: the {slowest}{why}."
     shown = table("", "needed", "a conversation, or one an hour", "from", rows=rows, align="left")
     answer(found, [line, shown], as_json=as_json)
 

@@ -20,9 +20,15 @@ class Part:
     unit: str
     an_hour: float
     measured: str
+    # The most units of an installation.
+    most: float = math.inf
 
     def units(self, an_hour: float) -> int:
         return math.ceil(an_hour / self.an_hour)
+
+    @property
+    def most_an_hour(self) -> float:
+        return self.most * self.an_hour
 
 
 PARTS: Sequence[Part] = [Part(**part) for part in _FIGURES["part"]]

@@ -1,9 +1,11 @@
 """Checks that contradictory values fail with one sentence that names the value."""
 
+import math
 from typing import Any
 
 import pytest
 
+from soliloquy.runs.sizing import PARTS
 from tests.cases import each_case
 from tests.chart.render import HELMS, Refused, Values, rendered
 from tests.unit.chart.objects import IMAGES, PUBLIC, REQUIRED, SERVED, TRAINED, refusal
@@ -24,6 +26,15 @@ def test_what_cannot_be_meant_is_refused_by_its_name(base: list[str], values: Va
     told = refusal({"apiVersionsCheck": False}, *(BASES[name] for name in base), values or {})
     assert sentence in told
     assert len([line for line in told.splitlines() if line.startswith("Error: ")]) == 1
+
+
+def test_no_more_units_run_than_a_forecast_counts_on() -> None:
+    [part] = [part for part in PARTS if part.most < math.inf]
+    counts = [{"services": {part.name: {"replicas": part.most + more}}} for more in (0, 1)]
+    assert rendered(HELMS[0], REQUIRED, counts[0])
+    assert f"services.{part.name}.replicas is {part.most + 1}: only one collector may run" in refusal(
+        REQUIRED, counts[1]
+    )
 
 
 @each_case

@@ -23,6 +23,7 @@ from soliloquy.runtime.model.settings_file import shipped_models
 from soliloquy.runtime.topics import TOPIC_OF, TOPICS
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy_services.executor.policy import SandboxSettings
+from soliloquy_services.gateway.requests import RUN_LIMITS
 from tests.cases import each_case
 from tests.unit.runs.test_plan import plan
 
@@ -101,6 +102,19 @@ def test_every_part_that_is_named_keeps_up_with_the_cards() -> None:
     cores = needed["all services but model and sandbox"]
     assert (cores - 1) * 37_000 < told["conversations_an_hour"] <= cores * 37_000
     assert told["hours"] * told["conversations_an_hour"] == pytest.approx(10**7, rel=0.01)
+
+
+def test_a_forecast_names_the_slowest_part_and_counts_on_what_runs_and_charts_allow() -> None:
+    words = ("--gpus", "512", "--conversations", "1e8")
+    told = json.loads(size(*words, "--json").output)
+    [collector] = [part for part in told["parts"] if part["name"] == "collector"]
+    assert (told["slowest"], collector["needed"], told["conversations_an_hour"]) == ("collector", 1, 940_000)
+    assert told["hours"] == pytest.approx(106.4, abs=0.1)
+    most = {name: bounds["most"] for name, bounds in RUN_LIMITS.items()}
+    assert told["runs"] * most["conversations"] >= 10**8
+    assert told["runs"] * most["in_flight"] >= told["in_flight"] == 47 * 256
+    assert "Slowest: the collector: an installation has 1 at most, which 47 of the 512 cards" in size(*words).output
+    assert json.loads(size("--gpus", "8", "--conversations", "1e6", "--json").output)["slowest"] == "cards"
 
 
 @each_case
