@@ -104,12 +104,7 @@ def size(
             for part, units in needed.items()
         ),
         ("calls in flight", f"{in_flight:,}", "", f"{callers} callers a card, {busy:,} cards"),
-        (
-            "runs",
-            f"{runs:,}",
-            "",
-            "{conversations:,} conversations and {in_flight:,} in flight at most".format(**a_run),
-        ),
+        ("runs", f"{runs:,}", "", "of {conversations:,}, --in-flight {in_flight:,} at most".format(**a_run)),
         ("Kafka's disk, each replica", f"{disk:,.0f} GB", a_conversation, kept),
     ]
     line = f"{conversations:,} conversations: {hours:,.1f} hours, {an_hour:,.0f} an hour. Slowest: the {slowest}{why}."

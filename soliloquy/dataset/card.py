@@ -13,7 +13,7 @@ from soliloquy.dataset.labelling import title_of
 from soliloquy.dataset.manner import REACTIONS
 from soliloquy.dataset.mending_counts import SENT_BACK, STANDS, TAKEN_BACK, MendingCounts
 from soliloquy.dataset.statistics import LETTERS, Statistics
-from soliloquy.dataset.tables import counts, fenced, plain, share, table
+from soliloquy.dataset.tables import counts, plain, share, table
 from soliloquy.recipes.labels import columns_of
 from soliloquy.recipes.packages import DEFAULT
 from soliloquy.runtime.model.costs import KINDS
@@ -80,7 +80,8 @@ def card(summary: DatasetSummary) -> str:
                 for role in sorted({role for role, _ in kept.tokens})
             ],
         ),
-        "again": f"{fenced(command, 'sh')}\n\n{note}" if command else note,
+        # On one line, so that no name ends the block.
+        "again": f"```sh\n{' '.join(command.splitlines())}\n```\n\n{note}" if command else note,
         "run": table(("", ""), settings(summary)),
         "hashes": table(("file", "sha256"), hashes(summary)),
         "limits": "\n".join(f"- {limit}" for limit in limits(summary)),

@@ -257,10 +257,8 @@ class Dataset:
                 BoundedParquetFile(file) as shard,
             ):
                 if file.size() != (listed := self._bytes[name]):
-                    raise NoDataset(
-                        f"{self.folder}: {name} has {file.size():,} bytes; the manifest says {listed:,}: restore the "
-                        "file, or generate the dataset again"
-                    )
+                    told = f"{name} has {file.size():,} bytes; the manifest says {listed:,}"
+                    raise NoDataset(f"{self.folder}: {told}: restore the file, or generate the dataset again")
                 yield shard
         except FileNotFoundError as error:
             raise NoDataset(f"{self.folder}: the manifest lists {name}, but it is not there") from error

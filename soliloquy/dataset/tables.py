@@ -45,9 +45,3 @@ _MARKUP = re.compile(r"[\\`*\[\]|~$]|(?<!\w)_|_(?!\w)")
 def plain(text: str) -> str:
     """Returns Markdown that shows a text of others as it is, on one line."""
     return _MARKUP.sub(r"\\\g<0>", escape(" ".join(text.split()), quote=False))
-
-
-def fenced(text: str, language: str) -> str:
-    """Returns a block of code, behind more backticks than the text has in a row."""
-    fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", text))])
-    return f"{fence}{language}\n{text}\n{fence}"

@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from soliloquy.dataset.exports.decoding import dialogues
-from soliloquy.dataset.exports.dialect import Dialect
+from soliloquy.dataset.exports.dialect import DEFAULTS, Dialect
 from soliloquy.dataset.exports.dialogue import CannotConvert, Dialogue
 from soliloquy.dataset.exports.files import atomic_output, open_rows
 from soliloquy.dataset.exports.format import ExportOptions, FolderFormat, Format, Row, find, row_format
@@ -88,11 +88,8 @@ def _export_rows(
     suffix = form.suffixes[0] if shares else Path(next(iter(paths))).suffix
     columns = ["id", "person", "problem.id", "problem.question", *form.columns(choice)]
     with ExitStack() as stack:
-        dialect = _dialect(dataset, name, suffix)
-        files = {
-            part: stack.enter_context(open_rows(path, suffix, dialect, formulas=choice.formulas))
-            for part, path in paths.items()
-        }
+        dialect = _dialect(dataset, name, suffix, choice)
+        files = {part: stack.enter_context(open_rows(path, suffix, dialect)) for part, path in paths.items()}
         for batch in dataset.batches(columns, rejected=rejected):
             for dialogue, row in rows_of(name, choice, dialogues(batch, dataset.prompts)):
                 if form.once_a_problem:
@@ -112,9 +109,11 @@ def _export_rows(
     return counts
 
 
-def _dialect(dataset: Dataset, name: str, suffix: str) -> Dialect | None:
+def _dialect(dataset: Dataset, name: str, suffix: str, choice: ExportOptions) -> Dialect | None:
     """Returns the dialect of the file that the dataset was imported from, if it was of this format and type."""
     origin = dataset.manifest.get("run", {}).get("imported", {})
     written_as = origin.get("suffix") or Path(origin.get("file", "")).suffix
     known = origin.get("format") == name and "written" in origin and written_as == suffix
-    return Dialect(**origin["written"]) if known else None
+    if known:
+        return Dialect(**origin["written"])
+    return replace(DEFAULTS[suffix], formulas=True) if choice.formulas and suffix == ".csv" else None

@@ -3,7 +3,7 @@
 import re
 import shutil
 from codecs import getwriter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import chain, repeat
 from pathlib import Path
@@ -34,7 +34,7 @@ def atomic_output(out: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def open_rows(path: Path, suffix: str, dialect: Dialect | None = None, *, formulas: bool = False) -> Iterator[AddRow]:
+def open_rows(path: Path, suffix: str, dialect: Dialect | None = None) -> Iterator[AddRow]:
     """Opens a file for rows in the format of its suffix, and in `dialect` if given; yields what writes a row."""
     with path.open("w+b") as file:
         if suffix == ".json":
@@ -44,11 +44,10 @@ def open_rows(path: Path, suffix: str, dialect: Dialect | None = None, *, formul
             file.write(b"\n]\n" if file.tell() else b"[]\n")
             return
         dialect = dialect or DEFAULTS[suffix]
-        formulas = formulas or dialect.formulas
         if dialect.byte_order_mark:
             file.write(BYTE_ORDER_MARK)
         if suffix == ".csv":
-            yield _table(file, dialect, formulas=formulas)
+            yield _table(file, dialect)
         else:
             line, end = dialect.line, dialect.line_end.encode()
             yield lambda row: file.write(line(row) + end)
@@ -56,28 +55,25 @@ def open_rows(path: Path, suffix: str, dialect: Dialect | None = None, *, formul
             file.truncate(file.tell() - len(dialect.line_end))
 
 
-def _table(file: BinaryIO, dialect: Dialect, *, formulas: bool) -> AddRow:
-    """CSV: the first row names the columns; null is an empty cell."""
-    writer, columns = dialect.table(getwriter("utf-8")(file)), list[str]()
-
-    def write(cells: Iterable[Any]) -> None:
-        writer.writerow(cells if formulas else map(_as_text, cells))
-
-    def add(row: Row) -> None:
-        if not columns:
-            columns.extend(row)
-            write(columns)
-        write(row.get(name) for name in columns)
-
-    return add
-
-
 # A spreadsheet runs a cell that begins so; -3.5 is a number to it.
 _FORMULA = re.compile(r"(?![+-]?[\d.]+(e[+-]?\d+)?$)[=+\-@\t\r\n]", re.IGNORECASE)
 
 
-def _as_text(cell: Any) -> Any:
-    return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
+def _table(file: BinaryIO, dialect: Dialect) -> AddRow:
+    """CSV: the first row names the columns; null is an empty cell."""
+    writer, columns = dialect.table(getwriter("utf-8")(file)), list[str]()
+
+    def cell(value: Any) -> Any:
+        runs = not dialect.formulas and isinstance(value, str) and _FORMULA.match(value)
+        return f"'{value}" if runs else value
+
+    def add(row: Row) -> None:
+        if not columns:
+            columns.extend(row)
+            writer.writerow(map(cell, columns))
+        writer.writerow([cell(row.get(name)) for name in columns])
+
+    return add
 
 
 def _remove(path: Path) -> None:
