@@ -43,7 +43,7 @@ from soliloquy.recipes.recipe import find
 from soliloquy.runs.dry_run import PILOT, calls_of_first, forecast_like
 from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.generation import GenerationResult, generate_dataset
-from soliloquy.runs.plan import Plan, problems_of
+from soliloquy.runs.plan import Plan, problems_of, require_playable
 from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.model.settings_file import in_batches
 from soliloquy.runtime.model.spending import Budget
@@ -138,10 +138,11 @@ def generate(
         raise click.UsageError("--like requires --dry-run")
     if settings["classifiers"] and not find(recipe).topics:
         raise click.UsageError(f"--classifiers requires a recipe that writes problems: {recipe} does not")
-    if kafka is None:
-        _check_sandbox()
     changed = chosen_prompts(recipe, prompts)
     source = problems_of(problems, recipe, changed, lambda line: None if quiet else echo(line, err=True))
+    if kafka is None:
+        _check_sandbox()
+        require_playable(settings["models"], source, recipe)
     limit = Budget(dollars=budget, tokens=budget_tokens)
     plan = Plan.of(
         recipe, source, prompts=changed, problems=problems, budget=limit, options=kept_options(context), **settings

@@ -17,7 +17,7 @@ from soliloquy.runs.assignment import GatewayAssignment
 from soliloquy.runs.chat import RemoteSandbox, refusal, routes, tutoring
 from soliloquy.runs.dry_run import PILOT, forecast_from, rehearsed_forecast
 from soliloquy.runs.model import ModelSettings
-from soliloquy.runs.plan import NoneUsable, Plan, Unranked, problems_of
+from soliloquy.runs.plan import NoneUsable, Plan, Unplayable, Unranked, problems_of, require_playable
 from soliloquy.runtime.extensions import BadPackage
 from soliloquy.runtime.failure import Failure, did_you_mean
 from soliloquy.runtime.model.settings import Models
@@ -65,6 +65,7 @@ class Plans:
 
     def _plan(self, request: RunRequest, source: ProblemSource) -> Plan:
         try:
+            require_playable(self.models, source, request.recipe)
             return Plan.of(
                 request.recipe,
                 source,
@@ -83,8 +84,8 @@ class Plans:
             )
         except BrokenPrompt as error:
             raise refusal(f"the prompts cannot be used ({error}): correct the file") from error
-        except NoneUsable as error:
-            raise refusal(f"problems {request.problems!r}: {error}") from error
+        except Unplayable as error:
+            raise refusal(str(error)) from error
         except Unranked as error:
             raise refusal(f"the gateway's models cannot be used: {error}") from error
 

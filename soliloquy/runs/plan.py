@@ -22,7 +22,7 @@ from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.model.spending import NO_BUDGET, Budget
 from soliloquy.runtime.seeds import digest
 from soliloquy.runtime.weights import digest_of
-from soliloquy.standin.speakers import FORESEEN, why_unusable
+from soliloquy.standin.speakers import FORESEEN, speakers_of, why_unusable
 from soliloquy.v1.runs_pb2 import Run
 
 # The values of the parts that an identity leaves out, so that runs without them keep their ids.
@@ -30,7 +30,11 @@ _ABSENT: dict[str, Any] = {"verified": False, "programs": False, "checks": [], "
 
 
 class NoneUsable(Failure):
-    """The recipe, or the scripted model, can use none of the problems."""
+    """The recipe can use none of the problems."""
+
+
+class Unplayable(Failure):
+    """The scripted model can play none of the run's conversations."""
 
 
 class Unranked(Failure):
@@ -83,10 +87,8 @@ class Plan:
         enrich: bool = False,
         **settings: Any,
     ) -> Self:
-        """Plans a run of these problems; raises BrokenPrompt, Unranked or NoneUsable."""
+        """Plans a run of these problems; raises BrokenPrompt or Unranked."""
         found = find(recipe)
-        if models.is_scripted and isinstance(source, ProblemFile):
-            _require_playable(source, recipe)
         for role, members in models.roles.items():
             if role not in found.ranked and any(member.best_of > 1 for member in members):
                 raise Unranked(f"roles.{role}: nothing in the recipe {recipe} ranks its answers: remove best_of")
@@ -186,11 +188,16 @@ def _usable(source: ProblemFile, recipe: str, tell: Callable[[str], None]) -> Pr
     return ProblemFile(problems=use.usable)
 
 
-def _require_playable(source: ProblemFile, recipe: str) -> None:
+def require_playable(models: Models, source: ProblemSource, recipe: str) -> None:
+    """Raises Unplayable if the scripted model answers everything and can play nothing of it."""
+    if not models.is_scripted:
+        return
+    if not speakers_of(recipe):
+        raise Unplayable(f"the scripted model knows no prompt of the recipe {recipe}: ask another model")
     refuses = partial(why_unusable, recipe)
-    if len(source.problems) <= FORESEEN and all(map(refuses, source.problems)):
+    if isinstance(source, ProblemFile) and len(source.problems) <= FORESEEN and all(map(refuses, source.problems)):
         use = use_of(source.problems, refuses)
-        raise NoneUsable(f"the scripted model can play none of these problems as {recipe} ({use}): ask another model")
+        raise Unplayable(f"the scripted model can play none of these problems as {recipe} ({use}): ask another model")
 
 
 def difference(kept: dict[str, Any], wanted: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from soliloquy.problems.sources import problem_source
-from soliloquy.runs.plan import Plan, Unranked, difference
+from soliloquy.runs.plan import Plan, Unplayable, Unranked, difference, require_playable
 from soliloquy.runtime.model.settings import Endpoint, Models
 from soliloquy.runtime.model.settings_file import shipped_models
 
@@ -38,6 +38,14 @@ def plan(models: Models) -> Plan:
 
 def at(endpoint: Endpoint) -> Models:
     return shipped_models().only_at(endpoint)
+
+
+def test_a_recipe_that_the_scripted_model_has_no_answers_for_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("soliloquy.runs.plan.speakers_of", lambda recipe: {})
+    source = problem_source("physics")
+    with pytest.raises(Unplayable, match="the scripted model knows no prompt of the recipe soliloquy: ask another"):
+        require_playable(shipped_models(), source, "soliloquy")
+    require_playable(at(HOSTED), source, "soliloquy")
 
 
 def test_the_id_of_a_run_of_the_scripted_model_follows_from_no_sampling() -> None:
