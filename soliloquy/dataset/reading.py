@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from google.protobuf.message import DecodeError
 
 from soliloquy.dataset.frames import read_payloads
-from soliloquy.dataset.layout import ACCEPTED, KINDS, PROMPTS, REJECTED, TIMED, UNFINISHED_PROMPTS, WORKING
+from soliloquy.dataset.layout import ACCEPTED, PROMPTS, REJECTED, TIMED, UNFINISHED_PROMPTS, WORKING
 from soliloquy.dataset.manifest import Shard, UnreadableManifest, read_manifest, shards_of
 from soliloquy.dataset.prompts import read_prompts
 from soliloquy.dataset.rows import (
@@ -81,7 +81,7 @@ class Dataset:
             raise NoDataset(f"{folder} {nothing}: generate a dataset with soliloquy generate --out {folder}")
         # An unfinished run has journals, and no manifest yet.
         self.manifest: dict[str, Any] = manifest or {"shards": [], "arrival": {}}
-        self._bytes = {shard.name: shard.bytes for shard in shards_of(self.manifest, *KINDS)}
+        self._bytes = {shard["name"]: shard["bytes"] for shard in self.manifest["shards"]}
 
     def __iter__(self) -> Iterator[Conversation]:
         return self.conversations()
