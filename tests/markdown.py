@@ -6,7 +6,8 @@ from markdown_it import MarkdownIt
 
 # A text that is markup in every other word.
 HOSTILE = (
-    "<script>alert(1)</script> [x](javascript:alert(1)) ![y](z) | `a` ``` **b** _c_ ~~d~~ &lt; \\| $e$\n# f\n\n- g\\"
+    "<script>alert(1)</script> [x](javascript:alert(1)) ![y](z) | `a` ``` **b** _c_ ~~d~~ &lt; "
+    "\\| $\\frac{e}$\n# f\n\n- g\\"
 )
 SHOWN = " ".join(HOSTILE.split())
 

@@ -71,7 +71,8 @@ def _figure(path: Path, panels: int, size: tuple[float, float]) -> Iterator[Sequ
     from matplotlib import pyplot
 
     # A name may have characters that the font lacks.
-    drawn_alike = matplotlib.rc_context({"svg.hashsalt": "soliloquy", "svg.fonttype": "none"})
+    plain = {"svg.hashsalt": "soliloquy", "svg.fonttype": "none", "text.parse_math": False}
+    drawn_alike = matplotlib.rc_context(plain)
     with warnings.catch_warnings(action="ignore"), drawn_alike:
         figure, axes = pyplot.subplots(1, panels, figsize=size, squeeze=False)
         yield axes[0]

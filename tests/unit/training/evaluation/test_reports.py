@@ -13,6 +13,7 @@ from soliloquy_papers.soliloquy.evaluate.judging import METRICS, JudgedCase
 from soliloquy_training.evaluation.cases import DrawnCases, share_of, wilson
 from soliloquy_training.evaluation.comparison import page as comparison
 from soliloquy_training.evaluation.comparison import read
+from soliloquy_training.evaluation.picture import draw
 from soliloquy_training.evaluation.report import format_share, write_report
 from tests.markdown import HOSTILE, SHOWN, structure, words
 from tests.unit.papers.soliloquy.evaluate.cases import NOISY, SCRIPTED, drawn, results, shared_cases
@@ -71,6 +72,8 @@ def test_names_on_a_page_are_texts(tmp_path: Path) -> None:
     for found in (pages, compared):
         assert structure(found[HOSTILE]) == structure(found["base"])
         assert any(SHOWN in text for text in words(found[HOSTILE]))
+    draw(tmp_path / "picture.svg", {HOSTILE: json.loads((tmp_path / str(len(HOSTILE)) / "report.json").read_bytes())})
+    assert "<script>" not in (tmp_path / "picture.svg").read_text("utf-8")
 
 
 def test_a_page_lists_each_case_that_was_missed_and_why(tmp_path: Path) -> None:
