@@ -21,9 +21,9 @@ from soliloquy.dataset.prompts import read_prompts
 from soliloquy.dataset.rows import (
     REASONS,
     RECIPE,
-    TIMINGS,
     NotRows,
     completed,
+    is_complete,
     messages,
     recipe_named,
     recipe_of,
@@ -123,9 +123,8 @@ class Dataset:
                     several = map(recipe_of, self.batches(["run.recipe"], rejected=rejected))
                     return [schema(recipe) for recipe in dict.fromkeys(several)]
                 if recipe not in found:
-                    is_complete = _is_complete(file.schema_arrow, rejected)
-                    columns = _leaves(file, None, without)
-                    found[recipe] = file.read_row_groups([], columns).schema if is_complete else schema(recipe)
+                    columns, has_all = _leaves(file, None, without), is_complete(file.schema_arrow, shard.kind)
+                    found[recipe] = file.read_row_groups([], columns).schema if has_all else schema(recipe)
         return list(found.values())
 
     def count(self, *, rejected: bool = False) -> int:
@@ -148,10 +147,11 @@ class Dataset:
         for name, start in self._from(after, rejected):
             with self._opened(name) as shard:
                 kind = schema(recipe_named(shard.schema_arrow))
-                is_complete = _is_complete(shard.schema_arrow, rejected)
+                of = name.partition("/")[0]
+                has_all = is_complete(shard.schema_arrow, of)
                 condition = _condition(where, kind)
-                leaves = _leaves(shard, wanted, without) if is_complete else None
-                candidates = self._candidate_groups(name, condition) if is_complete else None
+                leaves = _leaves(shard, wanted, without) if has_all else None
+                candidates = self._candidate_groups(name, condition) if has_all else None
                 first = 0
                 for group in range(shard.num_row_groups):
                     end = first + shard.metadata.row_group(group).num_rows
@@ -160,7 +160,7 @@ class Dataset:
                             first += batch.num_rows
                             rest = batch.slice(max(0, batch.num_rows - max(0, first - start)))
                             place = first - rest.num_rows
-                            for part in (rest,) if is_complete else completed(rest):
+                            for part in (rest,) if has_all else completed(rest, of):
                                 place += part.num_rows
                                 matching = part if condition is None else part.filter(condition)
                                 if matching.num_rows:
@@ -172,9 +172,9 @@ class Dataset:
         """Yields the times of all conversations, accepted and rejected."""
         for shard in shards_of(self.manifest, TIMED):
             with self._opened(shard.name) as file:
-                is_complete = file.schema_arrow.equals(TIMINGS)
+                has_all = is_complete(file.schema_arrow, TIMED)
                 for batch in file.batches():
-                    yield from (batch,) if is_complete else completed(batch, timed=True)
+                    yield from (batch,) if has_all else completed(batch, TIMED)
 
     def messages(self, *, rejected: bool = False, where: Filter = (), after: str | None = None) -> Iterator[bytes]:
         """Yields each conversation as its serialised protobuf message."""
@@ -295,12 +295,6 @@ def _unfinished(prompts: Path) -> dict[str, str]:
         return {str(name): str(text) for name, text in texts.items()}
     except (OSError, ValueError, AttributeError) as error:
         raise NoDataset(f"{prompts} cannot be read ({_one_line(error)})") from error
-
-
-def _is_complete(stored: pa.Schema, rejected: bool) -> bool:
-    """Whether a shard has all columns of the contract."""
-    kind = schema(recipe_named(stored))
-    return bool(stored.equals(kind.append(REASONS) if rejected else kind))
 
 
 def place_after(batch: pa.RecordBatch) -> str:

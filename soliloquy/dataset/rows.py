@@ -12,6 +12,7 @@ from google.protobuf.message import Message
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from soliloquy.dataset.contract import EARLIER_REJECTED, inlined, labelled, row_handler
+from soliloquy.dataset.layout import ACCEPTED, REJECTED, TIMED
 from soliloquy.recipes.labels import Labelled, Labels, labels_of, places
 from soliloquy.recipes.packages import DEFAULT
 from soliloquy.runtime.arrow import pa
@@ -55,14 +56,15 @@ def _read(one: Labelled, kind: type[Message] | None) -> bytes:
     return read.SerializeToString()
 
 
-# Every contract had them.
-_REQUIRED = ["id", "run", "ordinal", "attempt", "problem", "turns", "ending", "ending_reason"]
 # The key under which the metadata of a schema names the recipe of its rows.
 RECIPE = b"recipe"
 # Why a conversation was rejected; only rejected shards have the column.
 REASONS = pa.field("reasons", pa.list_(pa.string()))
 _TIMINGS = row_handler(labelled(Labels()), "Timings")
 TIMINGS: pa.Schema = _TIMINGS.list_to_record_batch([]).schema
+# The columns that shards of a kind have under every contract.
+_ACCEPTED = ["id", "run", "ordinal", "attempt", "problem", "turns", "ending", "ending_reason"]
+_REQUIRED = {ACCEPTED: _ACCEPTED, REJECTED: [*_ACCEPTED, REASONS.name], TIMED: ["id", "collected_at"]}
 
 
 class _Rows(NamedTuple):
@@ -85,21 +87,31 @@ class NotRows(ValueError):
     """A file holds other columns than a dataset's."""
 
 
-def completed(batch: pa.RecordBatch, *, timed: bool = False) -> Iterator[pa.RecordBatch]:
+def is_complete(stored: pa.Schema, kind: str) -> bool:
+    """Whether a shard of this kind has the columns of the contract and no others."""
+    return bool(stored.equals(_wanted(stored, kind)))
+
+
+def completed(batch: pa.RecordBatch, kind: str) -> Iterator[pa.RecordBatch]:
     """Yields the rows of each recipe with the columns that an earlier contract lacked.
 
-    Raises NotRows for rows that are no conversations, or no timings if these are wanted.
+    Raises NotRows for rows that shards of this kind never hold.
     """
-    if timed:
-        _require_columns(batch.schema, TIMINGS, ["id", "collected_at"])
+    _require_columns(batch.schema, _wanted(batch.schema, kind), _REQUIRED[kind])
+    if kind == TIMED:
         yield _TIMINGS.list_to_record_batch(serialised_timings(batch))
         return
-    _require_columns(batch.schema, schema(recipe_named(batch.schema)).append(REASONS), _REQUIRED)
     for part in by_recipe(batch):
         recipe = recipe_of(part)
         complete = rows(messages(part) if recipe_named(part.schema) else _upgraded(part, recipe), recipe)
-        has_reasons = REASONS.name in part.schema.names
-        yield complete.append_column(REASONS, part[REASONS.name]) if has_reasons else complete
+        yield complete.append_column(REASONS, part[REASONS.name]) if kind == REJECTED else complete
+
+
+def _wanted(stored: pa.Schema, kind: str) -> pa.Schema:
+    if kind == TIMED:
+        return TIMINGS
+    wanted = schema(recipe_named(stored))
+    return wanted.append(REASONS) if kind == REJECTED else wanted
 
 
 def _require_columns(stored: pa.Schema, wanted: pa.Schema, required: Iterable[str]) -> None:

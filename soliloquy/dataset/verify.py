@@ -10,7 +10,7 @@ from soliloquy.dataset.ids import IdSet
 from soliloquy.dataset.labelling import installed
 from soliloquy.dataset.layout import ACCEPTED, KINDS, PROMPTS, TIMED, WORKING
 from soliloquy.dataset.manifest import MANIFEST, Shard, UnreadableManifest, read_manifest, shards_of, versions
-from soliloquy.dataset.rows import REASONS, TIMINGS, NotRows, completed, recipe_named, recipe_of, schema
+from soliloquy.dataset.rows import NotRows, completed, is_complete, recipe_named, recipe_of
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import COUNTED_BY_RECIPES, Tally
 from soliloquy.runtime.failure import Failure
@@ -99,13 +99,13 @@ class _Verification:
             yield f"{shard.name} does not match the checksum in the manifest"
 
     def _rows(self, shard: Shard, file: BoundedParquetFile) -> Iterator[str]:
-        is_complete = file.schema_arrow.equals(_wanted_schema(shard.kind, file.schema_arrow))
-        if self._same_contract and installed(recipe_named(file.schema_arrow)) and not is_complete:
+        has_all = is_complete(file.schema_arrow, shard.kind)
+        if self._same_contract and installed(recipe_named(file.schema_arrow)) and not has_all:
             yield f"{shard.name} has columns that differ from the contract"
         if file.metadata.num_rows != shard.rows:
             yield f"{shard.name} has {file.metadata.num_rows} rows; the manifest says {shard.rows}"
         for batch in file.batches():
-            for rows in (batch,) if is_complete else completed(batch, timed=shard.kind == TIMED):
+            for rows in (batch,) if has_all else completed(batch, shard.kind):
                 yield from self._timings(rows, shard) if shard.kind == TIMED else self._conversations(rows, shard)
 
     def _timings(self, batch: pa.RecordBatch, shard: Shard) -> Iterator[str]:
@@ -125,10 +125,3 @@ class _Verification:
                 yield f"{shard.name} holds {conversation_id} out of order"
             self._last[shard.kind] = at
         self._tally.add(batch, accepted=shard.kind == ACCEPTED)
-
-
-def _wanted_schema(kind: str, found: pa.Schema) -> pa.Schema:
-    if kind == TIMED:
-        return TIMINGS
-    wanted = schema(recipe_named(found))
-    return wanted if kind == ACCEPTED else wanted.append(REASONS)

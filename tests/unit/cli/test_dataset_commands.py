@@ -118,6 +118,12 @@ def test_a_shard_that_lacks_a_column_is_one_line_of_every_command(
     assert [path.name for path in tmp_path.iterdir()] == ["grown"]
 
 
+def test_a_rejected_shard_without_reasons_is_one_line(folder: Path) -> None:
+    rewritten(folder, "rejected/00000.parquet", lambda table: table.drop_columns(["reasons"]))
+    for command in (("report", folder), ("show", folder, "--rejected")):
+        assert "rejected/00000.parquet holds no rows of a dataset: it has no column 'reasons'" in refused(*command)
+
+
 def _file(path: Path) -> Path:
     path.write_text("x", "utf-8")
     return path
