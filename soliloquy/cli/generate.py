@@ -138,15 +138,16 @@ def generate(
         raise click.UsageError("--like requires --dry-run")
     if settings["classifiers"] and not find(recipe).topics:
         raise click.UsageError(f"--classifiers requires a recipe that writes problems: {recipe} does not")
-    changed = chosen_prompts(recipe, prompts)
-    source = problems_of(problems, recipe, changed, lambda line: None if quiet else echo(line, err=True))
     if kafka is None:
         _check_sandbox()
-        require_playable(settings["models"], source, recipe)
+    changed = chosen_prompts(recipe, prompts)
+    source = problems_of(problems, recipe, changed, lambda line: None if quiet else echo(line, err=True))
     limit = Budget(dollars=budget, tokens=budget_tokens)
     plan = Plan.of(
         recipe, source, prompts=changed, problems=problems, budget=limit, options=kept_options(context), **settings
     )
+    if kafka is None:
+        require_playable(plan.models, source, recipe)
     if budget is not None and (unpriced := [name for name, price in plan.prices().items() if price is None]):
         raise click.UsageError(
             f"--budget requires prices, and none is known of {', '.join(unpriced)}: set prompt_price and "
