@@ -91,13 +91,17 @@ def written(folder: Path, shards: Iterable[tuple[str, pa.RecordBatch]], **run: A
 def rewritten(folder: Path, name: str, change: Callable[[pa.Table], pa.Table]) -> None:
     """Writes another shard under the same name, and a manifest that vouches for its bytes."""
     pq.write_table(change(pq.read_table(folder / name)), folder / name, compression="zstd")
+    vouch(folder, name)
+
+
+def vouch(folder: Path, name: str) -> None:
     content = (folder / name).read_bytes()
 
-    def vouch(manifest: dict[str, Any]) -> None:
+    def change(manifest: dict[str, Any]) -> None:
         [shard] = [shard for shard in manifest["shards"] if shard["name"] == name]
         shard |= {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
 
-    changed(folder, vouch)
+    changed(folder, change)
 
 
 def changed(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:

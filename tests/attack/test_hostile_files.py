@@ -26,6 +26,7 @@ from soliloquy.dataset.tally import Tally
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
 from tests.attack.mutations import broken_bytes, broken_json, broken_table, broken_text, rewritten
+from tests.datasets import vouch
 from tests.e2e.runs import SOLILOQUY, said
 from tests.unit.cli.test_terminal import shown_controls
 from tests.unit.dataset.small import small
@@ -103,6 +104,9 @@ def attack_on_shard(real: Path, home: Path, draw: Random) -> list[str]:
         shard.write_bytes(broken_bytes(shard.read_bytes(), draw))
     else:
         rewritten(shard, broken_table, draw)
+    # Behind its manifest's back, a shard of another size is not read at all.
+    if draw.random() < 0.9:
+        vouch(home / "dataset", str(shard.relative_to(home / "dataset")))
     return _of_dataset(home, draw)
 
 
