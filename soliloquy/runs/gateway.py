@@ -84,9 +84,7 @@ class Plans:
             )
         except BrokenPrompt as error:
             raise refusal(f"the prompts cannot be used ({error}): correct the file") from error
-        except Unplayable as error:
-            raise refusal(str(error)) from error
-        except Unranked as error:
+        except (Unranked, Unplayable) as error:
             raise refusal(f"the gateway's models cannot be used: {error}") from error
 
     def problems(self, request: RunRequest) -> ProblemSource:
