@@ -1,22 +1,25 @@
 """Writes the dataset of a run that is still going on: shards by size and time, in the order of arrival."""
 
 import asyncio
+import logging
 import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from soliloquy.dataset.frames import Frames
 from soliloquy.dataset.ids import IdSet
-from soliloquy.dataset.layout import ACCEPTED, KINDS, REJECTED, ShardLimits
-from soliloquy.dataset.manifest import Shard, read_manifest, shards_of, versions, write_manifest
+from soliloquy.dataset.layout import ACCEPTED, KINDS, PROMPTS, REJECTED, ShardLimits
+from soliloquy.dataset.manifest import Shard, first_missing, read_manifest, shards_of, versions, write_manifest
 from soliloquy.dataset.prompts import write_prompts
+from soliloquy.dataset.reading import Dataset
 from soliloquy.dataset.shards import DatasetWriter, remove_leftovers
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
@@ -27,7 +30,12 @@ from soliloquy.runtime.traces import spans
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected, Origin
 from soliloquy.v1.runs_pb2 import Run
+from soliloquy_services.collector.dataset import restore_journal
 from soliloquy_services.collector.journal import collected_now
+
+_log = logging.getLogger(__name__)
+# Conversations that share a flush when they are moved.
+_AT_ONCE = 256
 
 # The offset after the last event read, by topic and partition.
 Topics = dict[str, dict[str, int]]
@@ -85,7 +93,7 @@ class Segment:
 
     def remove(self) -> None:
         self.frames.close()
-        self.frames.path.unlink()
+        self.frames.path.unlink(missing_ok=True)
 
 
 def merge(topics: Topics, topic: str, partition: str, offset: int) -> None:
@@ -101,22 +109,27 @@ class LiveDataset:
     """Appends each conversation to a segment on the disk, and later moves whole segments into shards."""
 
     def __init__(self, storage: Storage, working: Path, run: Run, limits: ShardLimits) -> None:
+        self.run = run
         self._storage = storage
         self._working = working
-        self._run = run
         self._limits = limits
         self._ids = IdSet()
         self._enriched: set[str] = set()
-        self._shards: list[Shard] = []
+        self.shards: list[Shard] = []
         self._counts = Tally().as_json()
         self._topics: Topics = {}
         self._duplicates = 0
         # Earlier segments are in shards.
         self._first_segment = 0
+        # The one written last, without its shards.
+        self._manifest: dict[str, Any] = {}
         self._working.mkdir(parents=True, exist_ok=True)
         if manifest := read_manifest(storage):
+            if gone := first_missing(storage, shards_of(manifest, *KINDS, PROMPTS)):
+                _log.error("%s/%s is gone: the other shards are written anew", storage, gone)
+                manifest = self._unsharded_anew(manifest)
             self._restore_shards(manifest)
-        remove_leftovers(storage, self._shards)
+        remove_leftovers(storage, self.shards)
         self._full: deque[Segment] = deque()
         self._segment = self._restore_segments()
 
@@ -125,11 +138,16 @@ class LiveDataset:
         """Whether every conversation is in a shard."""
         return not self._full and not self._segment.rows
 
+    def __contains__(self, conversation_id: str) -> bool:
+        return conversation_id in self._ids
+
     async def add(self, conversation: Conversation, faults: list[str], origin: Origin | None) -> None:
         if conversation.id in self._ids:
             self._duplicates += 1
             return
-        collected = collected_now(conversation, faults, origin)
+        await self._append(collected_now(conversation, faults, origin))
+
+    async def _append(self, collected: Collected) -> None:
         if self._segment.rows >= self._limits.rows or self._segment.bytes >= self._limits.bytes:
             self._cut()
         segment = self._segment
@@ -142,17 +160,37 @@ class LiveDataset:
         if self._segment.rows and self._segment.seconds >= seconds:
             self._cut()
 
-    async def roll(self) -> None:
-        """Writes the shards of each full segment and then the manifest, and only then deletes the segment."""
+    async def roll(self) -> str:
+        """Writes the shards of each full segment and then the manifest, and only then deletes the segment.
+
+        Returns the name of a shard that is gone from those written before; empty if none is.
+        """
+        gone = ""
         while self._full:
             segment = self._full[0]
             await segment.written()
             began = time.time()
             manifest, shards, enriched = await asyncio.to_thread(self._write, segment)
-            spans.record_batch("collector", "collector shards", segment.ids, began, run=self._run.id, rows=segment.rows)
+            spans.record_batch("collector", "collector shards", segment.ids, began, run=self.run.id, rows=segment.rows)
             self._adopt(manifest, shards)
             self._enriched |= enriched
+            gone = await asyncio.to_thread(first_missing, self._storage, shards)
             self._full.popleft().remove()
+        return gone
+
+    async def leave(self) -> None:
+        """Prepares for another to open what is left: nothing is being added, and the manifest is there."""
+        for segment in (*self._full, self._segment):
+            await segment.written()
+        if self._manifest:
+            await asyncio.to_thread(write_manifest, self._storage, self._manifest, self.shards)
+
+    async def take_over(self, left: Self) -> None:
+        """Adds what another has in no shard; the files of its journals may be gone, but it holds them open."""
+        kept = (one for segment in (*left._full, left._segment) for one in segment.collected())
+        while group := list(islice((one for one in kept if one.id not in self._ids), _AT_ONCE)):
+            await asyncio.gather(*map(self._append, group))
+        left.close()
 
     def close(self) -> None:
         for segment in (*self._full, self._segment):
@@ -164,10 +202,10 @@ class LiveDataset:
 
     def _write(self, segment: Segment) -> tuple[dict[str, Any], list[Shard], set[str]]:
         tally = Tally.from_json(self._counts, self._enriched)
-        writer = DatasetWriter(self._storage, self._working, self._shards, self._limits, tally)
+        writer = DatasetWriter(self._storage, self._working, self.shards, self._limits, tally)
         for collected in segment.collected():
             writer.add(collected)
-        shards = self._shards + writer.close()
+        shards = self.shards + writer.close()
         topics = deepcopy(self._topics)
         for topic, offsets in segment.topics.items():
             for partition, offset in offsets.items():
@@ -179,12 +217,12 @@ class LiveDataset:
             "cost": {},
             "arrival": {"duplicates": self._duplicates, "topics": topics, "segments": self._first_segment + 1},
         }
-        texts = own_texts(self._run.recipe) | dict(self._run.prompts) if self._run.prompts else {}
+        texts = own_texts(self.run.recipe) | dict(self.run.prompts) if self.run.prompts else {}
         write_manifest(self._storage, manifest, [*shards, *write_prompts(self._storage, texts)])
         return manifest, shards, tally.enrichments.problems
 
     def _identity(self) -> dict[str, Any]:
-        run = self._run
+        run = self.run
         return {
             "run": run.id,
             "growing": run.growing,
@@ -199,10 +237,22 @@ class LiveDataset:
         }
 
     def _adopt(self, manifest: dict[str, Any], shards: list[Shard]) -> None:
-        self._shards = shards
+        self._manifest = manifest
+        self.shards = shards
         self._counts = manifest["counts"]
         self._topics = manifest["arrival"]["topics"]
         self._first_segment = manifest["arrival"]["segments"]
+
+    def _unsharded_anew(self, manifest: dict[str, Any]) -> dict[str, Any]:
+        """Moves the rows that are left into a segment, so that counts and timings are made anew; a kill repeats it."""
+        names = {name for kind in KINDS for name in self._storage.names(kind)}
+        left = Dataset(self._storage.url)
+        left.manifest["shards"] = [shard for shard in left.manifest["shards"] if shard["name"] in names]
+        number = max((*self._segment_numbers(), manifest["arrival"]["segments"] - 1)) + 1
+        restore_journal(left, self._path(number))
+        manifest |= {"counts": Tally().as_json(), "shards": []}
+        write_manifest(self._storage, manifest, [])
+        return manifest
 
     def _restore_shards(self, manifest: dict[str, Any]) -> None:
         self._adopt(manifest, shards_of(manifest, *KINDS))
@@ -225,8 +275,7 @@ class LiveDataset:
 
     def _restore_segments(self) -> Segment:
         """Reopens the segments of an earlier start; returns the one to write to."""
-        numbers = sorted(int(path.name.partition("-")[2]) for path in self._working.glob("journal-*"))
-        for number in numbers:
+        for number in self._segment_numbers():
             if number < self._first_segment:
                 self._path(number).unlink()
                 continue
@@ -242,7 +291,11 @@ class LiveDataset:
         else:
             self._duplicates += 1
 
+    def _segment_numbers(self) -> list[int]:
+        return sorted(int(path.name.partition("-")[2]) for path in self._working.glob("journal-*"))
+
     def _open(self, number: int) -> Segment:
+        self._working.mkdir(parents=True, exist_ok=True)
         return Segment(self._path(number))
 
     def _path(self, number: int) -> Path:

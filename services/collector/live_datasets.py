@@ -2,18 +2,19 @@
 
 import asyncio
 import contextlib
+import logging
 from collections import Counter, OrderedDict
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
-from soliloquy.dataset.layout import WORKING
-from soliloquy.dataset.lock import write_lock
+from soliloquy.dataset.layout import KINDS, PROMPTS, TIMED, WORKING
+from soliloquy.dataset.lock import FOLDER_LOCK, write_lock
+from soliloquy.dataset.manifest import MANIFEST, first_missing, read_manifest, shards_of
 from soliloquy.dataset.storage import Storage
 from soliloquy.runtime.events import run_key
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Origin
-from soliloquy.v1.events_pb2 import RunChanged
-from soliloquy.v1.runs_pb2 import Run, RunState
+from soliloquy.v1.runs_pb2 import Run
 from soliloquy_services.collector.metrics import BLOCKED
 from soliloquy_services.collector.settings import LiveSettings
 
@@ -25,7 +26,8 @@ OPEN_DATASETS = 64
 LOOK_SECONDS = 1.0
 # The pause after a failed write.
 PAUSE_SECONDS = 5.0
-_OVER = (RunState.RUN_STATE_CANCELLED, RunState.RUN_STATE_FINISHED, RunState.RUN_STATE_SHORT)
+
+_log = logging.getLogger(__name__)
 
 
 class LiveDatasets:
@@ -33,26 +35,37 @@ class LiveDatasets:
 
     def __init__(self, settings: LiveSettings) -> None:
         self._settings = settings
+        self._at = settings.store or str(settings.data)
         self._open: OrderedDict[str, LiveDataset] = OrderedDict()
         self._opening = asyncio.Lock()
-        # The runs that are over and may have conversations in no shard.
-        self._over: dict[str, Run] = {}
+        # The runs whose conversations are written at once.
+        self._ending: set[str] = set()
         self._stopping = False
         # Set when there is something to do before the next look.
         self._woken = asyncio.Event()
         self._adding: Counter[str] = Counter()
         self._held = ExitStack()
+        # There while what the topics hold is still to be read again: the folder is new, or somebody emptied it.
+        self.unread = settings.data / "unread"
+        # The first file that each dataset lacks, until it is opened again; and the runs to be read again since.
+        self._gone: dict[str, str] = {}
+        self.damaged: set[str] = set()
         # The reason why shards cannot be written; empty while they can.
         self.fault = ""
 
     async def __aenter__(self) -> Self:
         """Raises OSError for a folder that cannot be written, and Locked while another collector writes it."""
-        settings = self._settings
-        settings.data.mkdir(parents=True, exist_ok=True)
-        self._held.enter_context(write_lock(Storage(settings.store or settings.data), settings.data))
+        self._lock(anew=False)
         BLOCKED.set_function(lambda: float(bool(self.fault)))
         self._rolling = asyncio.create_task(self._roll_always())
         return self
+
+    def _lock(self, *, anew: bool) -> None:
+        data = self._settings.data
+        data.mkdir(parents=True, exist_ok=True)
+        if anew or not (data / FOLDER_LOCK).exists():
+            self.unread.touch()
+        self._is_locked = self._held.enter_context(write_lock(Storage(self._at), data))
 
     async def __aexit__(self, *_: object) -> None:
         self._stopping = True
@@ -74,64 +87,117 @@ class LiveDatasets:
         finally:
             self._adding[growing] -= 1
 
-    def run_changed(self, changed: RunChanged) -> None:
-        """Writes the shards of a run that is over at once."""
-        if changed.state in _OVER:
-            self._over[run_key(changed.run)] = changed.run
+    async def holds(self, conversation: Conversation) -> bool:
+        return conversation.id in await self._dataset(conversation.run)
+
+    async def written(self, run: Run) -> int | None:
+        """Counts the conversations in the shards of a run; None while some are in none, which are written at once."""
+        growing = run_key(run)
+        journals = (self._settings.data / growing / WORKING).glob("journal-*")
+        dataset = None
+        if growing in self._open or any(journal.stat().st_size for journal in journals):
+            dataset = await self._dataset(run)
+            if not dataset.is_idle or self._adding[growing]:
+                self._ending.add(growing)
+                self._woken.set()
+                return None
+        shards = dataset.shards if dataset else None
+        manifest = await asyncio.to_thread(read_manifest, self.place(growing))
+        named = shards_of(manifest, *KINDS, PROMPTS) if manifest else []
+        gone = await asyncio.to_thread(first_missing, self.place(growing), named)
+        if dataset is None and gone:
+            await self._dataset(run)
+        elif dataset and dataset.shards is not shards:
+            # It has written more meanwhile.
+            return None
+        elif dataset and (gone or dataset.shards != [shard for shard in named if shard.kind in KINDS]):
+            self._gone[growing] = gone or MANIFEST
             self._woken.set()
+        else:
+            return sum(shard.rows for shard in named if shard.kind != TIMED)
+        return None
+
+    def place(self, growing: str) -> Storage:
+        return Storage(f"{self._at}/{growing}")
 
     async def _dataset(self, run: Run) -> "LiveDataset":
-        growing, settings = run_key(run), self._settings
+        growing = run_key(run)
         if growing not in self._open:
             async with self._opening:
                 if growing not in self._open:
-                    place = Storage(f"{settings.store or settings.data}/{growing}")
-                    working = settings.data / growing / WORKING
-                    # Imported here so that a start without conversations does not load Arrow.
-                    from soliloquy_services.collector.live import LiveDataset
-
-                    self._open[growing] = await asyncio.to_thread(LiveDataset, place, working, run, settings.limits)
+                    self._open[growing] = await self._opened(run)
         self._open.move_to_end(growing)
         return self._open[growing]
+
+    async def _opened(self, run: Run) -> "LiveDataset":
+        # Imported here so that a start without conversations does not load Arrow.
+        from soliloquy_services.collector.live import LiveDataset
+
+        growing = run_key(run)
+        working = self._settings.data / growing / WORKING
+        return await asyncio.to_thread(LiveDataset, self.place(growing), working, run, self._settings.limits)
+
+    async def _reopen(self, growing: str) -> None:
+        """Opens a dataset again from what is left of it."""
+        if gone := self._gone[growing]:
+            _log.error("%s/%s is gone: what it held is read again from the topics", self.place(growing), gone)
+        async with self._opening:
+            left = self._open.pop(growing)
+            try:
+                await left.leave()
+                opened = await self._opened(left.run)
+            except BaseException:
+                self._open[growing] = left
+                raise
+            self._open[growing] = opened
+        del self._gone[growing]
+        self.damaged.add(growing)
+        await opened.take_over(left)
 
     async def _roll_always(self) -> None:
         while not self._stopping:
             self._woken.clear()
-            unopened = await self._reopen()
-            self.fault = await self._roll(self._settings.shard_seconds) or unopened
+            self.fault = await self._roll(self._settings.shard_seconds)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(PAUSE_SECONDS if self.fault else LOOK_SECONDS):
                     await self._woken.wait()
 
-    async def _reopen(self) -> str:
-        """Opens the datasets of runs that were over before their last shards were written."""
-        fault = ""
-        for growing, run in list(self._over.items()):
-            segments = (self._settings.data / growing / WORKING).glob("journal-*")
-            if growing not in self._open and not any(segment.stat().st_size for segment in segments):
-                del self._over[growing]
-                continue
-            try:
-                await self._dataset(run)
-            except Exception as error:
-                # Any error: the other datasets are written all the same.
-                fault = f"collector: a dataset cannot be opened ({error})"
-        return fault
-
     async def _roll(self, after: float) -> str:
         """Rolls every dataset; returns the last error, which does not stop the others."""
         fault = ""
+        try:
+            await self._keep_locked()
+        except Exception as error:
+            # Any error: the segments keep new conversations, and readiness reports it.
+            fault = f"collector: its folder cannot be locked again ({error})"
         for number, (growing, dataset) in enumerate(reversed(list(self._open.items()))):
             is_surplus = number >= OPEN_DATASETS
-            dataset.cut_after(0.0 if is_surplus or growing in self._over else after)
+            dataset.cut_after(0.0 if is_surplus or growing in self._ending else after)
             try:
-                await dataset.roll()
+                if growing not in self._gone and (gone := await dataset.roll()):
+                    self._gone[growing] = gone
+                if growing in self._gone:
+                    await self._reopen(growing)
+                    continue
             except Exception as error:
-                # Any error: the segments keep new conversations, and readiness reports it.
                 fault = f"collector: no shard can be written ({error})"
-            if dataset.is_idle and not self._adding[growing]:
-                self._over.pop(growing, None)
-            if is_surplus and dataset.is_idle and not self._adding[growing]:
+            if not dataset.is_idle or self._adding[growing]:
+                continue
+            self._ending.discard(growing)
+            if is_surplus:
                 self._open.pop(growing).close()
                 del self._adding[growing]
         return fault
+
+    async def _keep_locked(self) -> None:
+        """Takes the lock again after somebody deleted it, with all that it protects."""
+        # A store is asked while something waits for it.
+        waits = self._settings.store == "" or any(not dataset.is_idle for dataset in self._open.values())
+        if not waits or await asyncio.to_thread(self._is_locked):
+            return
+        self._held.close()
+        self._is_locked = lambda: False
+        self._lock(anew=True)
+        _log.error("%s was emptied: all that the topics hold is read again", self._at)
+        # Said once, and not for each.
+        self._gone = dict.fromkeys(self._open, "")

@@ -10,8 +10,16 @@ from soliloquy.runtime.driver import Quota
 from soliloquy.runtime.events import run_key
 from soliloquy.runtime.model.costs import COST, KINDS, account_cost, total_cost
 from soliloquy.runtime.model.settings import Models
+from soliloquy.runtime.topics import TOPIC_OF
 from soliloquy.v1.conversation_pb2 import Ending
-from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged, RunProgress, RunStanding
+from soliloquy.v1.events_pb2 import (
+    ConversationCollected,
+    ConversationFinished,
+    RunChanged,
+    RunProgress,
+    RunStanding,
+    RunStored,
+)
 from soliloquy.v1.gateway_pb2 import DatasetState, ListRunsRequest, ListRunsResponse, RunStatus
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
 from soliloquy_services.gateway.requests import default_name, name_of, page
@@ -54,8 +62,8 @@ class KnownRun:
     dead: frozenset[int] = frozenset()
     pace: Pace = field(default_factory=Pace)
     enrichments: CountedEnrichments = field(default_factory=CountedEnrichments)
-    # The conversations in its dataset, as far as the gateway looked.
-    stored: int = 0
+    # What the collector last said of its dataset.
+    stored: RunStored = field(default_factory=RunStored)
 
     @property
     def id(self) -> str:
@@ -73,14 +81,24 @@ class KnownRun:
     @property
     def went_on(self) -> bool:
         """Whether it ended short and has more conversations by now: somebody replayed its dead letters."""
-        before, now = self.changed.progress, self.progress
-        more = now.accepted + now.rejected > before.accepted + before.rejected
-        return more and self.changed.state == RunState.RUN_STATE_SHORT
+        return not self.is_counted and self.changed.state == RunState.RUN_STATE_SHORT
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the collector was told of all conversations that the run has by now."""
+        return self.changed.HasField("progress") and judged(self.changed.progress) >= judged(self.progress)
 
     @property
     def is_stored(self) -> bool:
-        """Whether the run is over and its dataset holds all its conversations."""
-        return self.is_over and self.stored >= self.progress.accepted + self.progress.rejected
+        """Whether the dataset holds all conversations that the collector was told of."""
+        return self.stored.conversations >= judged(self.changed.progress)
+
+    @property
+    def loss(self) -> str:
+        """Says what the dataset lacks for good; empty if nothing."""
+        lost = self.stored.lost
+        finished = TOPIC_OF[ConversationFinished].name
+        return f"the dataset has lost conversations that {finished} no longer holds: {lost}" if lost else ""
 
     @property
     def quota(self) -> Quota:
@@ -105,15 +123,15 @@ class KnownRun:
 class RunTable:
     """Takes each event once. Events of different topics may come in any order."""
 
-    def __init__(self, models: Models, faults: Sequence[str] = (), *, sees_datasets: bool = False) -> None:
+    def __init__(self, models: Models, faults: Sequence[str] = ()) -> None:
         """`models` has the prices; `faults` holds at any moment what holds every run up."""
         self._models = models
         self._faults = faults
-        self._sees_datasets = sees_datasets
         self.by_id: dict[str, KnownRun] = {}
         self._by_request: dict[str, str] = {}
-        # Standings that came before their runs.
+        # Standings and datasets that came before their runs.
         self._standing: dict[str, frozenset[int]] = {}
+        self._stored: dict[str, RunStored] = {}
 
     def name_of(self, request: RunRequest) -> str:
         """Returns the name of a run that begins."""
@@ -131,7 +149,11 @@ class RunTable:
         if known := self.by_id.get(run_id):
             known.changed = changed
             return
-        self.by_id[run_id] = KnownRun(changed=changed, under_way=self._standing.get(run_id, frozenset()))
+        self.by_id[run_id] = KnownRun(
+            changed=changed,
+            under_way=self._standing.pop(run_id, frozenset()),
+            stored=self._stored.pop(run_id, RunStored()),
+        )
         if changed.request_id:
             self._by_request[changed.request_id] = run_id
 
@@ -183,6 +205,13 @@ class RunTable:
         else:
             self._standing.pop(run_id, None)
 
+    def stored(self, stored: RunStored) -> None:
+        run_id = run_key(stored.run)
+        if known := self.by_id.get(run_id):
+            known.stored = stored
+        else:
+            self._stored[run_id] = stored
+
     def dead_letters(self, ordinals: Mapping[str, Collection[int]]) -> Iterable[str]:
         """Takes the dead problems by run id; yields the runs whose dead problems changed."""
         for run_id, known in self.by_id.items():
@@ -207,11 +236,14 @@ class RunTable:
         rate = known.pace.rate(now, since=changed.requested_at) if grows else 0.0
         missing = max(0, changed.request.conversations - progress.accepted)
         costs = self._costs(progress)
+        # A run that ended for a loss says so itself.
+        losses = [known.loss] if known.loss != changed.because else []
+        faults = self._faults if grows else ()
         status = RunStatus(
             id=run_id,
             request=changed.request,
             state=changed.state,
-            because=changed.because or ("; ".join(self._faults) if grows else ""),
+            because="; ".join(filter(None, (changed.because, *losses, *faults))),
             requested_by=changed.requested_by,
             requested_at=changed.requested_at,
             changed_at=changed.changed_at,
@@ -222,22 +254,29 @@ class RunTable:
             unpriced=[role for role, cost in costs.items() if cost is None],
             name=changed.name or (default_name(changed.request) if changed.request.problems else run_id),
             model=changed.model,
-            dataset=self._dataset(known),
+            dataset=_dataset(known),
             changed_prompts=sorted(changed.run.prompts),
         )
         status.request.ClearField("prompts")
         return status
-
-    def _dataset(self, known: KnownRun) -> DatasetState:
-        if not self._sees_datasets:
-            return DatasetState.DATASET_STATE_UNSPECIFIED
-        return DatasetState.DATASET_STATE_WRITTEN if known.is_stored else DatasetState.DATASET_STATE_WRITING
 
     def _costs(self, progress: RunProgress) -> Mapping[str, float | None]:
         return {
             account: account_cost(self._models, account, {kind: getattr(tokens, kind) for kind in (*KINDS, COST)})
             for account, tokens in sorted(progress.tokens.items())
         }
+
+
+def _dataset(known: KnownRun) -> DatasetState:
+    if known.loss:
+        return DatasetState.DATASET_STATE_INCOMPLETE
+    written = known.is_over and known.is_stored
+    return DatasetState.DATASET_STATE_WRITTEN if written else DatasetState.DATASET_STATE_WRITING
+
+
+def judged(progress: RunProgress) -> int:
+    """Counts the conversations that a dataset holds, accepted and rejected."""
+    return progress.accepted + progress.rejected
 
 
 def state_name(state: RunState) -> str:
@@ -257,12 +296,12 @@ def is_given_up(collected: ConversationCollected) -> bool:
     return not collected.accepted and (last or conversation.ending == Ending.ENDING_UNFIT)
 
 
-def turned(known: KnownRun, state: RunState, because: str, at: float) -> RunChanged:
-    """Returns the run in another state; the progress is part of it if that state is final."""
+def turned(known: KnownRun, state: RunState, because: str, at: float, *, counted: bool = False) -> RunChanged:
+    """Returns the run in another state; the progress is part of it if that state or the counts are final."""
     changed = RunChanged()
     changed.CopyFrom(known.changed)
     changed.state, changed.because, changed.changed_at = state, because, at
     changed.ClearField("progress")
-    if state in OVER:
+    if counted or state in OVER:
         changed.progress.CopyFrom(known.counted())
     return changed

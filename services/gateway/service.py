@@ -14,9 +14,9 @@ from soliloquy.runtime.events import run_key
 from soliloquy.runtime.metrics import gauge
 from soliloquy.runtime.transports.port import Transport, Unanswered
 from soliloquy.v1 import gateway_pb2 as api
-from soliloquy.v1.events_pb2 import ConversationCollected, RunCancelled, RunChanged, RunStanding
+from soliloquy.v1.events_pb2 import ConversationCollected, RunCancelled, RunChanged, RunStanding, RunStored
 from soliloquy.v1.runs_pb2 import RunState
-from soliloquy_services.gateway.datasets import DatasetLooks, read_conversation
+from soliloquy_services.gateway.datasets import read_conversation
 from soliloquy_services.gateway.dead_letters import MOST_REPLAYED, DeadLetters
 from soliloquy_services.gateway.index import Index
 from soliloquy_services.gateway.planning import Planning, former_run, most_alike
@@ -30,7 +30,7 @@ from soliloquy_services.gateway.watching import LatestFeed, Skipped, TailFeed, e
 
 WATCHERS = gauge("soliloquy_gateway_watchers")
 RUNS = gauge("soliloquy_gateway_runs")
-# How often dead letters and datasets are checked.
+# How often dead letters are checked.
 LOOK_SECONDS = 1.0
 
 
@@ -43,12 +43,11 @@ class Gateway:
         """`faults` holds at any moment what keeps other processes from serving."""
         self._transport = transport
         self.planning = planning
-        self._runs = RunTable(settings.models, faults, sees_datasets=settings.datasets is not None)
+        self._runs = RunTable(settings.models, faults)
         self._index = Index()
         self._letters = DeadLetters(transport)
         self._pipeline = PipelineState(transport, self._letters)
         self._datasets = settings.datasets
-        self._looks = DatasetLooks(settings.datasets)
         self._topics = TopicFollower(transport, self._receive)
         self._run_feed = LatestFeed(self._runs.status)
         self._list_feed = LatestFeed(self._runs.page)
@@ -215,6 +214,9 @@ class Gateway:
             case RunStanding():
                 self._runs.standing(message)
                 self._tell(run_key(message.run))
+            case RunStored():
+                self._runs.stored(message)
+                self._tell(run_key(message.run))
             case RunCancelled():
                 self._cancelled(run_key(message.run), at)
             case ConversationCollected():
@@ -251,8 +253,6 @@ class Gateway:
                 self.fault = ""
             except Unanswered as error:
                 self.fault = str(error)
-            for run_id in await self._looks.look(self._runs.by_id.values()):
-                self._tell(run_id)
             export_runs(self._runs)
             await asyncio.sleep(LOOK_SECONDS)
 

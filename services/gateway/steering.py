@@ -5,7 +5,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 
-from soliloquy.runtime.driver import Ending, Quota, drive, shortfall
+from soliloquy.runtime.driver import LOOK_SECONDS, Ending, Quota, drive, shortfall
 from soliloquy.runtime.events import EventTooLarge, first_event, run_key
 from soliloquy.runtime.seeds import digest
 from soliloquy.runtime.transports.port import Transport
@@ -28,8 +28,9 @@ IN_FLIGHT_A_PROBLEM_AHEAD = 4
 
 _log = logging.getLogger(__name__)
 
-# Records that the run changes to a state, and why.
-Turn = Callable[[RunState, str], Awaitable[None]]
+# Records that the run changes to a state, and why; without a state it stays as it is, and its counts are final.
+Turn = Callable[[RunState | None, str], Awaitable[None]]
+LAST_WRITTEN = "the last of its conversations are being written"
 
 
 class Steering:
@@ -135,10 +136,11 @@ class Steering:
         if not known.is_steered or known.id in self._drivers:
             return
 
-        async def turn(state: RunState, because: str) -> None:
+        async def turn(state: RunState | None, because: str) -> None:
             async with self._writing:
                 if not known.is_over:
-                    await self._write(turned(known, state, because, time.time()))
+                    to = known.changed.state if state is None else state
+                    await self._write(turned(known, to, because, time.time(), counted=state is None))
 
         driver = RunDriver(known, self._index, self._planning, self._transport, turn)
         driving = self._tasks.create_task(driver.drive())
@@ -189,7 +191,20 @@ class RunDriver:
         elif ending is Ending.SETTLED and missing > 0:
             await self._turn(RunState.RUN_STATE_SHORT, shortfall(self.quota, run.recipe, run.max_attempts))
         elif ending is Ending.SETTLED:
-            await self._turn(RunState.RUN_STATE_FINISHED, "")
+            await self._finish()
+
+    async def _finish(self) -> None:
+        """Has the collector write all that it has; a run is finished when its dataset holds every conversation."""
+        known = self._known
+        while not known.is_over:
+            if not known.is_counted:
+                await self._turn(None, LAST_WRITTEN)
+            elif known.loss:
+                await self._turn(RunState.RUN_STATE_SHORT, known.loss)
+            elif known.is_stored:
+                await self._turn(RunState.RUN_STATE_FINISHED, "")
+            else:
+                await self.changes(LOOK_SECONDS)
 
     @property
     def quota(self) -> Quota:

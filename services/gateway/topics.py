@@ -11,7 +11,7 @@ from soliloquy.runtime.events import END_OF_TIME
 from soliloquy.runtime.reading import messages
 from soliloquy.runtime.topics import TOPIC_OF, origin
 from soliloquy.runtime.transports.port import Delivery, Transport, Unanswered
-from soliloquy.v1.events_pb2 import ConversationCollected, RunCancelled, RunChanged, RunStanding
+from soliloquy.v1.events_pb2 import ConversationCollected, RunCancelled, RunChanged, RunStanding, RunStored
 from soliloquy.v1.gateway_pb2 import Pipeline, Stage
 from soliloquy_services.gateway.dead_letters import DeadLetters
 
@@ -19,9 +19,9 @@ from soliloquy_services.gateway.dead_letters import DeadLetters
 Receive = Callable[[Message, float], None]
 
 # In this order, a problem that finishes while they are read counts as under way, and is not submitted again.
-RECALLED = (RunChanged, RunCancelled, RunStanding, ConversationCollected)
+RECALLED = (RunChanged, RunCancelled, RunStanding, RunStored, ConversationCollected)
 # Only the gateway writes RunChanged, so it need not follow it.
-FOLLOWED = (RunCancelled, RunStanding, ConversationCollected)
+FOLLOWED = (RunCancelled, RunStanding, RunStored, ConversationCollected)
 # Before an unanswered read is repeated.
 PAUSE_SECONDS = 0.5
 # Messages between two turns of other tasks.

@@ -6,13 +6,15 @@ import os
 import platform
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from soliloquy.dataset.storage import Storage, StorageUnavailable
 from soliloquy.runtime.files import atomic_file
 
+# The lock of a folder, and of an object store.
+FOLDER_LOCK = "lock"
 LOCK = "lock.json"
 
 
@@ -21,25 +23,33 @@ class Locked(Exception):
 
 
 @contextmanager
-def write_lock(storage: Storage, working: Path) -> Iterator[None]:
+def write_lock(storage: Storage, working: Path) -> Iterator[Callable[[], bool]]:
     """Locks the working folder for this process and, in an object store, the dataset for this working folder.
+
+    Yields whether the lock is still there: who deletes what it protects deletes it too.
 
     The lock of the folder ends with its process. The lock in a store is an object that only one caller can create (S3
     guarantees that; other stores may not). A killed process leaves it behind, and the next start with the same working
     folder takes it over.
     """
-    lock = os.open(working / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+    path = working / FOLDER_LOCK
+    lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+
+    def is_there() -> bool:
+        is_ours = path.exists() and os.path.samestat(path.stat(), os.fstat(lock))
+        return is_ours and (storage.folder is not None or storage.read(LOCK) is not None)
+
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise Locked(f"another process is writing {storage}") from None
         if storage.folder is not None:
-            yield
+            yield is_there
             return
         _take(storage, working)
         try:
-            yield
+            yield is_there
         finally:
             # If the store is away, the lock stays, and the next start recognises it as its own.
             with suppress(StorageUnavailable):

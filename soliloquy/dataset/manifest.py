@@ -2,13 +2,13 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from importlib.metadata import version
 from typing import Any
 
-from soliloquy.dataset.layout import KINDS, PROMPTS
+from soliloquy.dataset.layout import ACCEPTED, KINDS, PROMPTS, REJECTED
 from soliloquy.dataset.storage import Storage, StorageUnavailable
 from soliloquy.recipes.labels import labels_of
 from soliloquy.runtime.failure import Failure
@@ -107,6 +107,16 @@ def shards_of(manifest: dict[str, Any], *kinds: str) -> list[Shard]:
     """Returns the shards of these kinds, in the order of their rows."""
     shards = [Shard(**shard) for shard in manifest["shards"]]
     return [shard for shard in shards if shard.kind in kinds]
+
+
+def first_missing(storage: Storage, shards: Sequence[Shard]) -> str:
+    """Names the first shard that the storage does not list; empty if it lists all."""
+    listed = {name for kind in {shard.kind for shard in shards} for name in storage.names(kind)}
+    return next((shard.name for shard in shards if shard.name not in listed), "")
+
+
+def conversations_of(manifest: dict[str, Any]) -> int:
+    return sum(shard.rows for shard in shards_of(manifest, ACCEPTED, REJECTED))
 
 
 def _require(value: Any, kind: Any, name: str) -> Any:

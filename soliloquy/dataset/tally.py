@@ -84,7 +84,7 @@ class Tally:
         tally = cls(enrichments=CountedEnrichments(known=known))
         for name, used in counts["tokens"].items():
             add_use(tally.tokens[name], used)
-        for row in counts.get("accounts", ()):
+        for row in map(dict, counts.get("accounts", ())):
             add_use(tally.accounts[tuple(row.pop(name) for name in _ACCOUNT)], row)
         tally.answered.update({tuple(row[name] for name in ANSWERED_BY): row["calls"] for row in counts["models"]})
         for name in _COUNTS:

@@ -104,17 +104,10 @@ def steering() -> list[Service]:
     """The programs that handle no event: the gateway, and the command `generate`."""
     from soliloquy_services.gateway.topics import RECALLED
 
-    # They read these topics outside any consumer group.
-    tables = dict.fromkeys(RECALLED, _ignore)
-    followed = dict.fromkeys((ConversationFinished, RunStanding), _ignore)
     return [
-        Service(name="gateway", emits=(ProblemSubmitted, RunChanged, RunCancelled), tables=tables),
-        Service(name="soliloquy", emits=(ProblemSubmitted, RunCancelled), follows=followed),
+        Service(name="gateway", emits=(ProblemSubmitted, RunChanged, RunCancelled), reads=RECALLED),
+        Service(name="soliloquy", emits=(ProblemSubmitted, RunCancelled), reads=(ConversationFinished, RunStanding)),
     ]
-
-
-def _ignore(_: object) -> None:
-    """Stands in for what a program does with a message."""
 
 
 def _builders(
@@ -147,7 +140,7 @@ def _builders(
         "codegen": lambda: soliloquy_services.codegen.app.service(model, reserve),
         "executor": lambda: soliloquy_services.executor.app.service(settings, sandboxes),
         "composer": lambda: soliloquy_services.composer.app.service(model, judges, reserve),
-        "collector": lambda: soliloquy_services.collector.app.service(kept, kept.run_changed),
+        "collector": lambda: soliloquy_services.collector.app.service(kept),
     }
 
 

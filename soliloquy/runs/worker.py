@@ -38,6 +38,8 @@ from soliloquy.runtime.transports.opening import open_transport
 from soliloquy.runtime.transports.port import Transport, Unanswered
 
 if TYPE_CHECKING:
+    from soliloquy_services.collector.live_datasets import LiveDatasets
+    from soliloquy_services.collector.reconciliation import Reconciliation
     from soliloquy_services.executor.pool import SandboxPool
     from soliloquy_services.gateway.service import Gateway
 
@@ -53,6 +55,7 @@ class Worker:
         self._stages: Sequence[Stage] = ()
         self._assembly: Assembly | None = None
         self._gateway: Gateway | None = None
+        self._reconciliation: Reconciliation | None = None
         self._stopping = asyncio.Event()
         self._delay = "is starting"
         # The addresses at which others reach the worker.
@@ -72,8 +75,9 @@ class Worker:
         if not self.at_work:
             return [f"{', '.join(self._assignment.names)} {self._delay}"]
         assert self._assembly
-        parts = (self._gateway, self._assembly.sandboxes, self._assembly.models, self._assembly.datasets)
-        return [part.fault for part in (*self._stages, *parts) if part and part.fault]
+        of_assembly = (self._assembly.sandboxes, self._assembly.models, self._assembly.datasets)
+        parts = (*self._stages, self._gateway, *of_assembly, self._reconciliation)
+        return [part.fault for part in parts if part and part.fault]
 
     async def serve(self) -> None:
         for name in self._assignment.names:
@@ -97,6 +101,8 @@ class Worker:
                     group.create_task(_run(stage))
                 if assigned := self._assignment.gateway:
                     group.create_task(self._serve_gateway(assigned, transport))
+                if assembly.datasets:
+                    group.create_task(self._reconcile(assembly.datasets, transport))
                 await self._stopping.wait()
 
     def stop(self) -> None:
@@ -124,6 +130,15 @@ class Worker:
         async with served(assigned, self._assignment.model, transport, self._others) as (self._gateway, addresses):
             self.addresses += addresses
             await self._stopping.wait()
+
+    async def _reconcile(self, datasets: "LiveDatasets", transport: Transport) -> None:
+        from soliloquy_services.collector.reconciliation import Reconciliation
+
+        self._reconciliation = Reconciliation(datasets, transport)
+        async with asyncio.TaskGroup() as group:
+            running = group.create_task(self._reconciliation.run())
+            await self._stopping.wait()
+            running.cancel()
 
     async def _transport(self, services: Sequence[Service], opened: AsyncExitStack) -> Transport:
         where = self._assignment.transport

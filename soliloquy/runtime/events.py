@@ -34,7 +34,13 @@ ConversationEvent = (
     | events_pb2.ConversationCollected
 )
 
-RunEvent = events_pb2.ProblemSubmitted | events_pb2.RunStanding | events_pb2.RunChanged | events_pb2.RunCancelled
+RunEvent = (
+    events_pb2.ProblemSubmitted
+    | events_pb2.RunStanding
+    | events_pb2.RunChanged
+    | events_pb2.RunStored
+    | events_pb2.RunCancelled
+)
 
 # It names folders and files.
 _RUN_KEY = re.compile(r"\w[\w.:-]{0,199}", re.ASCII)

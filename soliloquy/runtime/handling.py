@@ -56,8 +56,8 @@ class Service:
     emits: Sequence[type[Message]] = ()
     # Each receives the latest event of every key in a topic before the stage handles events of that partition.
     tables: Mapping[type[Message], Callable[[Any], None]] = field(default_factory=dict)
-    # Each receives every event of a topic, from its first, in addition to those that are handled.
-    follows: Mapping[type[Message], Callable[[Any], None]] = field(default_factory=dict)
+    # Read by the program itself, outside its stage.
+    reads: Sequence[type[Message]] = ()
     retry: RetryPolicy = field(default_factory=RetryPolicy)
 
     @property

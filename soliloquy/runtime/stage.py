@@ -5,11 +5,8 @@ import contextlib
 import logging
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
-
-from google.protobuf.message import Message
 
 from soliloquy.runtime import metrics
 from soliloquy.runtime.cancelled import CancelledRuns
@@ -82,9 +79,7 @@ class Stage:
             raise faults.exceptions[0] from faults
 
     async def _serve(self, tasks: asyncio.TaskGroup) -> None:
-        followed = (self._follow(message, tell) for message, tell in self._service.follows.items())
-        cancelled = self._cancelled.follow(self._transport)
-        always = (self._poll(), self._commit_always(), self._sample(), cancelled, *followed)
+        always = (self._poll(), self._commit_always(), self._sample(), self._cancelled.follow(self._transport))
         loops = [tasks.create_task(loop) for loop in always]
         await self._stopping.wait()
         loops[0].cancel()
@@ -135,10 +130,6 @@ class Stage:
     def _still_held(self, held: Mapping[Partition, Counter[str]]) -> list[Partition]:
         """Returns the partitions that were not lost in the meantime, and perhaps gained again."""
         return [partition for partition, keys in held.items() if self._parked.get(partition) is keys]
-
-    async def _follow(self, message: type[Message], tell: Callable[[Any], None]) -> None:
-        async for _, followed in messages(self._transport.follow(TOPIC_OF[message].name)):
-            tell(followed)
 
     async def _poll(self) -> None:
         while True:

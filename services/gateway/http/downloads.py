@@ -17,14 +17,13 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from soliloquy.dataset.layout import KINDS
-from soliloquy.dataset.manifest import MANIFEST, UnreadableManifest, read_manifest, shards_of
+from soliloquy.dataset.manifest import MANIFEST, UnreadableManifest, conversations_of, read_manifest, shards_of
 from soliloquy.dataset.storage import Storage
 from soliloquy.recipes.packages import known_recipes, packages
 from soliloquy.runtime.extensions import BadPackage
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.files import table_beside
 from soliloquy.v1.gateway_pb2 import GetRunRequest
-from soliloquy_services.gateway.datasets import stored
 from soliloquy_services.gateway.http.routes import HttpRoute, RequestContext
 from soliloquy_services.gateway.refusals import Code, Refusal
 from soliloquy_services.gateway.service import Gateway
@@ -125,7 +124,7 @@ class Downloads:
 
     async def _answer(self, context: RequestContext, kind: str, suffix: str) -> Response:
         run, place = await self._place(context)
-        count = await asyncio.to_thread(stored, place) if place else 0
+        count = await asyncio.to_thread(_stored, place) if place else 0
         if not count:
             because = "no conversation of it is written yet" if place else "the gateway sees no datasets"
             raise Refusal(Code.UNKNOWN, f"run {run} has no dataset to download: {because}")
@@ -219,6 +218,15 @@ async def _listed(run: str, place: Storage) -> Sequence[File]:
         raise Refusal(Code.UNKNOWN, f"run {run} has no readable dataset ({error})") from error
     except OSError as error:
         raise Refusal(Code.UNAVAILABLE, f"the files of run {run} cannot be read ({error})") from error
+
+
+def _stored(place: Storage) -> int:
+    """Counts the conversations in a dataset; 0 for one that cannot be read."""
+    try:
+        manifest = read_manifest(place)
+    except (OSError, UnreadableManifest):
+        return 0
+    return conversations_of(manifest) if manifest else 0
 
 
 def _files(place: Storage) -> list[File]:

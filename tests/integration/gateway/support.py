@@ -1,18 +1,21 @@
 """A gateway over a transport, and services beside it that finish a conversation as soon as it starts."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import soliloquy_services.curriculum.app
 from soliloquy.runs.gateway import Plans
-from soliloquy.runtime.events import Outcome, emit
+from soliloquy.runtime.events import Outcome, emit, first_event
 from soliloquy.runtime.handling import Service
 from soliloquy.runtime.model.settings_file import shipped_models
+from soliloquy.runtime.reading import messages
 from soliloquy.runtime.retry import Refused
+from soliloquy.runtime.topics import TOPIC_OF
 from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Summary, TokenUse
-from soliloquy.v1.events_pb2 import ConversationCollected, ConversationStarted
+from soliloquy.v1.events_pb2 import ConversationCollected, ConversationStarted, RunChanged, RunStored
 from soliloquy.v1.gateway_pb2 import GetRunRequest, RunStatus, StartRunRequest
 from soliloquy.v1.runs_pb2 import RunRequest
 from soliloquy_services.gateway.service import Gateway
@@ -79,6 +82,16 @@ class Collecting:
         return emit(ConversationCollected(conversation=judged, accepted=not reasons, reasons=reasons, summary=summary))
 
 
+async def store(transport: Transport) -> None:
+    """Stands for a collector whose datasets hold all that their runs count."""
+    async for _, changed in messages(transport.follow(TOPIC_OF[RunChanged].name)):
+        assert isinstance(changed, RunChanged)
+        if changed.HasField("progress"):
+            held = changed.progress.accepted + changed.progress.rejected
+            stored = RunStored(run=changed.run, conversations=held)
+            await transport.publish([first_event(stored, source="test", time=time.time())])
+
+
 @asynccontextmanager
 async def growing(transport: Transport, collecting: Collecting) -> AsyncIterator[None]:
     collector = Service(name="collector", handlers={ConversationStarted: collecting.collect}, max_in_flight=8)
@@ -86,6 +99,8 @@ async def growing(transport: Transport, collecting: Collecting) -> AsyncIterator
     async with AsyncExitStack() as stages:
         for service in (curriculum, collector):
             await stages.enter_async_context(serving(service, transport, grace=0.0))
+        storing = asyncio.create_task(store(transport))
+        stages.callback(storing.cancel)
         yield
 
 

@@ -16,6 +16,7 @@ TOPICS = (
     "conversation.finished",
     "run.standing",
     "run.changed",
+    "run.stored",
     "run.cancelled",
 )
 

@@ -15,8 +15,6 @@ from soliloquy.dataset.shards import DatasetWriter
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
 from soliloquy.v1.dataset_pb2 import Origin
-from soliloquy.v1.events_pb2 import RunChanged
-from soliloquy.v1.runs_pb2 import RunState
 from soliloquy_services.collector import live
 from soliloquy_services.collector.live import DamagedShard, LiveDataset
 from soliloquy_services.collector.live_datasets import LiveDatasets
@@ -83,7 +81,7 @@ class Killed(BaseException):
     """No code of ours stops it, as none stops a kill."""
 
 
-def kill(*_: Any) -> None:
+def kill(*_: Any, **__: Any) -> None:
     raise Killed
 
 
@@ -158,25 +156,33 @@ async def test_what_has_waited_long_enough_is_rolled_though_little(settings: Liv
     assert ordinals_in(Storage(settings.data / RUN.id)) == [0]
 
 
-async def test_a_run_that_is_over_is_written_at_once(settings: LiveSettings) -> None:
+async def written(datasets: LiveDatasets) -> int:
+    """How many conversations are in shards, once all are."""
+
+    async def is_written() -> bool:
+        return await datasets.written(RUN) is not None
+
+    await until(is_written)
+    return await datasets.written(RUN) or 0
+
+
+async def test_a_run_that_is_asked_for_is_written_at_once(settings: LiveSettings) -> None:
     async with LiveDatasets(replace(settings, shard_seconds=600.0)) as datasets:
-        await datasets.add(numbered(0), [])
-        datasets.run_changed(RunChanged(run=RUN, state=RunState.RUN_STATE_RUNNING))
-        await datasets.add(numbered(1), [])
+        assert await datasets.written(RUN) == 0
+        for ordinal in range(2):
+            await datasets.add(numbered(ordinal), [])
         assert not shards(settings.data / RUN.id)
-        datasets.run_changed(RunChanged(run=RUN, state=RunState.RUN_STATE_FINISHED))
-        await until(lambda: shards(settings.data / RUN.id))
+        assert await written(datasets) == 2
         assert ordinals_in(Storage(settings.data / RUN.id)) == [0, 1]
 
 
-async def test_a_run_that_was_over_before_a_kill_is_written_after_the_restart(settings: LiveSettings) -> None:
+async def test_what_a_killed_collector_has_in_no_shard_is_written_when_it_is_asked_for(settings: LiveSettings) -> None:
     folder = settings.data / RUN.id
     killed = opened(folder)
     await add(killed, 0, 2)
     killed.close()
     async with LiveDatasets(replace(settings, shard_seconds=600.0)) as datasets:
-        datasets.run_changed(RunChanged(run=RUN, state=RunState.RUN_STATE_FINISHED))
-        await until(lambda: shards(folder))
+        assert await written(datasets) == 2
     assert ordinals_in(Storage(folder)) == [0, 2]
 
 

@@ -1,6 +1,6 @@
 from soliloquy.runtime.model.settings import Endpoint, Models, Role
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, EnrichmentUse, Summary, TokenUse
-from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged, RunProgress, RunStanding
+from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged, RunProgress, RunStanding, RunStored
 from soliloquy.v1.gateway_pb2 import DatasetState
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
 from soliloquy_services.gateway.runs import Pace, RunTable, turned
@@ -79,18 +79,30 @@ def test_a_rule_that_a_conversation_breaks_twice_is_counted_once() -> None:
 
 
 def test_a_dataset_is_written_when_the_run_is_over_and_nothing_is_missing() -> None:
-    known = RunTable(MODELS, sees_datasets=True)
+    known = RunTable(MODELS)
+    # The collector may be heard before the run.
+    known.stored(RunStored(run=RUN, conversations=2))
     known.changed(RunChanged(run=RUN, request_id="one", state=RunState.RUN_STATE_RUNNING))
     tell(known, 0)
     tell(known, 1, "length: turn 1: long")
     run = known.by_id[ID]
-    run.stored = 2
     assert known.status(ID).dataset == DatasetState.DATASET_STATE_WRITING
     known.changed(turned(run, RunState.RUN_STATE_FINISHED, "", at=130.0))
     assert known.status(ID).dataset == DatasetState.DATASET_STATE_WRITTEN
-    run.stored = 1
+    known.stored(RunStored(run=RUN, conversations=1))
     assert known.status(ID).dataset == DatasetState.DATASET_STATE_WRITING
-    assert runs().status(ID).dataset == DatasetState.DATASET_STATE_UNSPECIFIED
+
+
+def test_a_run_says_what_its_dataset_lost_whatever_its_state() -> None:
+    known = runs()
+    tell(known, 0)
+    known.changed(turned(known.by_id[ID], RunState.RUN_STATE_FINISHED, "", at=130.0))
+    known.stored(RunStored(run=RUN, conversations=0, lost=1))
+    status = known.status(ID)
+    assert status.dataset == DatasetState.DATASET_STATE_INCOMPLETE
+    assert status.because == "the dataset has lost conversations that conversation.finished no longer holds: 1"
+    known.changed(turned(known.by_id[ID], RunState.RUN_STATE_SHORT, status.because, at=140.0))
+    assert known.status(ID).because == status.because
 
 
 def test_a_run_without_a_name_has_one_that_no_other_run_has() -> None:

@@ -1,0 +1,210 @@
+"""Compares datasets with the counts of their runs, announces what they hold, and reads again what they have lost."""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Collection, Mapping
+from contextlib import aclosing
+from pathlib import Path
+
+from google.protobuf.message import Message
+
+from soliloquy.runtime.events import first_event, run_key
+from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.reading import messages
+from soliloquy.runtime.topics import TOPIC_OF, origin
+from soliloquy.runtime.transports.port import Delivery, Transport, Unanswered
+from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.dataset_pb2 import Origin
+from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished, RunChanged, RunStored
+from soliloquy.v1.runs_pb2 import Run
+from soliloquy_services.collector.live_datasets import LOOK_SECONDS, LiveDatasets
+
+# Before what failed is tried again, which may read a whole topic.
+PAUSE_SECONDS = 30.0
+# Conversations that are looked for in one reading, and those that share a flush.
+_MOST_LACKING = 100_000
+_AT_ONCE = 256
+_FINISHED = TOPIC_OF[ConversationFinished].name
+
+_log = logging.getLogger(__name__)
+
+
+class Reconciliation:
+    """Runs beside the stage that collects, in the same process."""
+
+    def __init__(self, datasets: LiveDatasets, transport: Transport) -> None:
+        self._datasets = datasets
+        self._transport = transport
+        self._announced: dict[str, RunStored] = {}
+        # The runs whose counts are final, and those of them whose datasets are still to be announced.
+        self._counted: dict[str, RunChanged] = {}
+        self._pending: dict[str, RunChanged] = {}
+        # The runs whose datasets have lost something, and the pending ones of which the topics hold nothing more.
+        self._damaged: set[str] = set()
+        self._exhausted: set[str] = set()
+        # By run, and for all of them by an empty name.
+        self._faults: dict[str, str] = {}
+        self._woken = asyncio.Event()
+
+    @property
+    def fault(self) -> str:
+        """Why a dataset cannot be compared or completed; empty if all can."""
+        return next(
+            (f"collector: {run or 'its datasets'} cannot be completed ({why})" for run, why in self._faults.items()), ""
+        )
+
+    async def run(self) -> None:
+        """Returns never."""
+        async with asyncio.TaskGroup() as tasks:
+            # Before the runs: one whose dataset was complete is left alone, since somebody may have moved it.
+            await self._recall()
+            tasks.create_task(self._follow())
+            while True:
+                self._woken.clear()
+                self._faults.clear()
+                try:
+                    await self._reconcile()
+                except (OSError, Failure) as error:
+                    self._faults[""] = str(error)
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(PAUSE_SECONDS if self._faults else LOOK_SECONDS):
+                        await self._woken.wait()
+
+    async def _recall(self) -> None:
+        while True:
+            with contextlib.suppress(Unanswered):
+                async for _, stored in self._read(TOPIC_OF[RunStored].name):
+                    assert isinstance(stored, RunStored)
+                    self._announced[run_key(stored.run)] = stored
+                return
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def _follow(self) -> None:
+        async for _, changed in messages(self._transport.follow(TOPIC_OF[RunChanged].name)):
+            assert isinstance(changed, RunChanged)
+            growing = run_key(changed.run)
+            self._counted.pop(growing, None)
+            self._pending.pop(growing, None)
+            self._exhausted.discard(growing)
+            if not changed.HasField("progress"):
+                continue
+            self._counted[growing] = changed
+            known = self._announced.get(growing)
+            if known is None or known.conversations < _expected(changed):
+                self._pending[growing] = changed
+                self._woken.set()
+
+    async def _reconcile(self) -> None:
+        marked = _marked(self._datasets.unread)
+        if marked:
+            self._announced.clear()
+            self._exhausted.clear()
+            self._pending |= self._counted
+        self._damaged |= self._datasets.damaged
+        self._datasets.damaged.clear()
+        self._exhausted -= self._damaged
+        lacking = {growing for growing in list(self._pending) if await self._lacks(growing)}
+        if not (marked or lacking or self._damaged):
+            return
+        await self._read_again(None if marked else lacking | self._damaged)
+        self._damaged.clear()
+        self._exhausted |= lacking - self._faults.keys()
+        # A folder that was emptied again meanwhile is to be read again.
+        if marked and marked == _marked(self._datasets.unread):
+            self._datasets.unread.unlink(missing_ok=True)
+        self._woken.set()
+
+    async def _lacks(self, growing: str) -> bool:
+        """Whether the topics may hold what a dataset lacks; announces one that is complete or stays incomplete."""
+        if (changed := self._pending.get(growing)) is None:
+            return False
+        try:
+            held = await self._datasets.written(changed.run)
+        except (OSError, Failure) as error:
+            self._faults[growing] = str(error)
+            return False
+        if held is None:
+            return False
+        lost = max(0, _expected(changed) - held)
+        known = self._announced.get(growing, RunStored())
+        if lost > known.lost and growing not in self._exhausted:
+            return True
+        if lost:
+            place, wanted = self._datasets.place(growing), _expected(changed)
+            _log.error("%s lacks %d of %d conversations, which %s no longer holds", place, lost, wanted, _FINISHED)
+        name = Run(id=changed.run.id, growing=changed.run.growing)
+        stored = RunStored(run=name, conversations=held, lost=lost)
+        await self._transport.publish([first_event(stored, source="collector", time=time.time())])
+        self._announced[growing] = stored
+        self._exhausted.discard(growing)
+        if self._pending.get(growing) is changed:
+            del self._pending[growing]
+        return False
+
+    async def _read_again(self, runs: Collection[str] | None) -> None:
+        """Stores what was announced of these runs, or of all, and is in no dataset."""
+        lacking: dict[str, list[str]] = {}
+        starts: defaultdict[str, dict[int, int]] = defaultdict(dict)
+        async for _, collected in self._read(TOPIC_OF[ConversationCollected].name):
+            assert isinstance(collected, ConversationCollected)
+            conversation, place = collected.conversation, collected.finished
+            is_asked = runs is None or run_key(conversation.run) in runs
+            if is_asked and origin(place.topic) == _FINISHED and not await self._holds(conversation):
+                lacking[conversation.id] = list(collected.reasons)
+                first = starts[place.topic]
+                first[place.partition] = min(place.offset, first.get(place.partition, place.offset))
+            if len(lacking) == _MOST_LACKING:
+                await self._restore(lacking, starts)
+                lacking.clear()
+                starts.clear()
+        await self._restore(lacking, starts)
+
+    async def _holds(self, conversation: Conversation) -> bool:
+        """Also for a dataset that cannot be opened, to which nothing can be added."""
+        growing = run_key(conversation.run)
+        if growing in self._faults:
+            return True
+        try:
+            return await self._datasets.holds(conversation)
+        except (OSError, Failure) as error:
+            self._faults[growing] = str(error)
+            return True
+
+    async def _restore(self, lacking: dict[str, list[str]], starts: Mapping[str, Mapping[int, int]]) -> None:
+        """Adds the lacking conversations, which are given with why they were rejected, and removes them from there."""
+        found: list[tuple[Conversation, list[str], Origin]] = []
+        for topic, first in starts.items():
+            async with aclosing(self._read(topic, first)) as events:
+                async for delivery, finished in events:
+                    assert isinstance(finished, ConversationFinished)
+                    conversation = finished.conversation
+                    if not lacking:
+                        break
+                    if conversation.id in lacking:
+                        place = Origin(topic=topic, partition=delivery.partition.number, offset=delivery.offset)
+                        found.append((conversation, lacking.pop(conversation.id), place))
+                    if len(found) == _AT_ONCE:
+                        await asyncio.gather(*(self._datasets.add(*one) for one in found))
+                        found.clear()
+        await asyncio.gather(*(self._datasets.add(*one) for one in found))
+
+    async def _read(
+        self, topic: str, starts: Mapping[int, int] | None = None
+    ) -> AsyncGenerator[tuple[Delivery, Message], None]:
+        """Yields what a topic holds, from these offsets of these partitions on, and lets other tasks run meanwhile."""
+        async with aclosing(messages(self._transport.read(topic, starts, starts))) as found:
+            async for one in found:
+                yield one
+                await asyncio.sleep(0)
+
+
+def _expected(changed: RunChanged) -> int:
+    return changed.progress.accepted + changed.progress.rejected
+
+
+def _marked(unread: Path) -> int:
+    """Returns when the mark was set; 0 if it is not."""
+    return unread.stat().st_mtime_ns if unread.exists() else 0
