@@ -54,6 +54,10 @@ class Segment:
         self._written.set()
 
     @property
+    def number(self) -> int:
+        return number_of(self.frames.path)
+
+    @property
     def rows(self) -> int:
         return len(self._offsets)
 
@@ -94,6 +98,10 @@ class Segment:
     def remove(self) -> None:
         self.frames.close()
         self.frames.path.unlink(missing_ok=True)
+
+
+def number_of(journal: Path) -> int:
+    return int(journal.name.partition("-")[2])
 
 
 def merge(topics: Topics, topic: str, partition: str, offset: int) -> None:
@@ -198,7 +206,8 @@ class LiveDataset:
 
     def _cut(self) -> None:
         self._full.append(self._segment)
-        self._segment = self._open(self._first_segment + len(self._full))
+        # Some that lay between may have been removed.
+        self._segment = self._open(self._segment.number + 1)
 
     def _write(self, segment: Segment) -> tuple[dict[str, Any], list[Shard], set[str]]:
         tally = Tally.from_json(self._counts, self._enriched)
@@ -215,7 +224,7 @@ class LiveDataset:
             "counts": tally.as_json(),
             # Only the driver of the run knows the price of a token.
             "cost": {},
-            "arrival": {"duplicates": self._duplicates, "topics": topics, "segments": self._first_segment + 1},
+            "arrival": {"duplicates": self._duplicates, "topics": topics, "segments": segment.number + 1},
         }
         texts = own_texts(self.run.recipe) | dict(self.run.prompts) if self.run.prompts else {}
         write_manifest(self._storage, manifest, [*shards, *write_prompts(self._storage, texts)])
@@ -292,7 +301,7 @@ class LiveDataset:
             self._duplicates += 1
 
     def _segment_numbers(self) -> list[int]:
-        return sorted(int(path.name.partition("-")[2]) for path in self._working.glob("journal-*"))
+        return sorted(map(number_of, self._working.glob("journal-*")))
 
     def _open(self, number: int) -> Segment:
         self._working.mkdir(parents=True, exist_ok=True)

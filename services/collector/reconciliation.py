@@ -22,6 +22,8 @@ from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished,
 from soliloquy.v1.runs_pb2 import Run
 from soliloquy_services.collector.live_datasets import LOOK_SECONDS, LiveDatasets
 
+# Between two looks at a run whose last conversations are being written.
+PENDING_SECONDS = 0.1
 # Before what failed is tried again, which may read a whole topic.
 PAUSE_SECONDS = 30.0
 # Conversations that are looked for in one reading, and those that share a flush.
@@ -69,8 +71,9 @@ class Reconciliation:
                     await self._reconcile()
                 except (OSError, Failure) as error:
                     self._faults[""] = str(error)
+                pause = PENDING_SECONDS if self._pending else LOOK_SECONDS
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(PAUSE_SECONDS if self._faults else LOOK_SECONDS):
+                    async with asyncio.timeout(PAUSE_SECONDS if self._faults else pause):
                         await self._woken.wait()
 
     async def _recall(self) -> None:
@@ -83,14 +86,17 @@ class Reconciliation:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _follow(self) -> None:
-        async for _, changed in messages(self._transport.follow(TOPIC_OF[RunChanged].name)):
-            assert isinstance(changed, RunChanged)
-            growing = run_key(changed.run)
-            self._counted.pop(growing, None)
-            self._pending.pop(growing, None)
-            self._exhausted.discard(growing)
-            if not changed.HasField("progress"):
-                continue
+        async with aclosing(messages(self._transport.follow(TOPIC_OF[RunChanged].name))) as changes:
+            async for _, changed in changes:
+                assert isinstance(changed, RunChanged)
+                self._count(changed)
+
+    def _count(self, changed: RunChanged) -> None:
+        growing = run_key(changed.run)
+        self._counted.pop(growing, None)
+        self._pending.pop(growing, None)
+        self._exhausted.discard(growing)
+        if changed.HasField("progress"):
             self._counted[growing] = changed
             known = self._announced.get(growing)
             if known is None or known.conversations < _expected(changed):

@@ -1,16 +1,18 @@
 """A collector that has lost what it acknowledged reads it again from the topics, or says what is missing."""
 
 import asyncio
+import sqlite3
 import subprocess
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from soliloquy.dataset.layout import REJECTED, ShardLimits
+from soliloquy.dataset.layout import ACCEPTED, REJECTED, ShardLimits
+from soliloquy.dataset.manifest import read_manifest, shards_of
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
 from soliloquy.runtime.events import first_event
@@ -19,7 +21,7 @@ from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.conversation_pb2 import Ending
 from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished, RunChanged, RunProgress, RunStored
-from soliloquy.v1.runs_pb2 import RunState
+from soliloquy.v1.runs_pb2 import Run, RunState
 from soliloquy_services.collector.handler import collect
 from soliloquy_services.collector.live_datasets import LiveDatasets
 from soliloquy_services.collector.reconciliation import Reconciliation
@@ -30,6 +32,12 @@ from tests.waiting import until
 RUN = numbered(0).run
 # Shards of three, and the last conversation in a journal.
 CONVERSATIONS = 10
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("live_datasets", "reconciliation"):
+        monkeypatch.setattr(f"soliloquy_services.collector.{module}.LOOK_SECONDS", 0.05)
 
 
 @dataclass(kw_only=True)
@@ -72,17 +80,30 @@ class Collector:
 @asynccontextmanager
 async def collecting(folder: Path, *, seconds: float = 600.0) -> AsyncIterator[Collector]:
     settings = LiveSettings(data=folder / "data", shard_seconds=seconds, limits=ShardLimits(rows=3))
-    async with EmbeddedTransport(folder / "log.sqlite") as transport, LiveDatasets(settings) as datasets:
-        reconciling = asyncio.create_task(Reconciliation(datasets, transport).run())
+    async with (
+        EmbeddedTransport(folder / "log.sqlite") as transport,
+        LiveDatasets(settings) as datasets,
+        reconciled(datasets, transport),
+    ):
         await until(lambda: not datasets.unread.exists())
         yield Collector(transport=transport, datasets=datasets)
+
+
+@asynccontextmanager
+async def reconciled(datasets: LiveDatasets, transport: Transport) -> AsyncIterator[None]:
+    reconciling = asyncio.create_task(Reconciliation(datasets, transport).run())
+    try:
+        yield
+    finally:
         reconciling.cancel()
+        await asyncio.wait([reconciling])
 
 
-def held(folder: Path) -> Counter[str]:
-    place = Storage(folder / "data" / RUN.id)
+def held(run: Path) -> Counter[str]:
+    """The conversations in a dataset, which must be sound."""
+    place = Storage(run)
     assert list(findings(place)) == []
-    return Counter(one.id for kind in ("accepted", REJECTED) for one in conversations_in(place, kind))
+    return Counter(one.id for kind in (ACCEPTED, REJECTED) for one in conversations_in(place, kind))
 
 
 def once(conversations: int) -> Counter[str]:
@@ -119,4 +140,74 @@ async def test_what_a_running_collector_loses_is_read_again(tmp_path: Path, harm
         await collector.finish(*range(CONVERSATIONS, CONVERSATIONS + more))
         await collector.collect()
         assert await collector.over() == (CONVERSATIONS + more, 0)
-        assert held(tmp_path) == once(CONVERSATIONS + more)
+        assert held(tmp_path / "data" / RUN.id) == once(CONVERSATIONS + more)
+
+
+@pytest.mark.parametrize("harm", HARMS)
+async def test_what_is_removed_while_no_collector_runs_is_read_again(tmp_path: Path, harm: str) -> None:
+    run = tmp_path / "data" / RUN.id
+    async with collecting(tmp_path) as collector:
+        await collector.finish(*range(CONVERSATIONS))
+        await collector.collect()
+    HARMS[harm](run)
+    async with collecting(tmp_path) as restarted:
+        restarted.progress.CopyFrom(collector.progress)
+        assert await restarted.over() == (CONVERSATIONS, 0)
+    assert held(tmp_path / "data" / RUN.id) == once(CONVERSATIONS)
+
+
+async def test_a_run_that_nobody_ends_is_read_again_when_its_folder_or_volume_is_gone(tmp_path: Path) -> None:
+    run = tmp_path / "data" / RUN.id
+    async with collecting(tmp_path, seconds=0.0) as collector:
+        for more, lost in enumerate((run, run.parent)):
+            await collector.finish(*range(CONVERSATIONS + more))
+            await collector.collect()
+            await until(lambda: (run / "manifest.json").exists())
+            remove(lost)
+            await collector.finish(CONVERSATIONS + more)
+            await collector.collect()
+            await until(lambda wanted=CONVERSATIONS + more + 1: conversations(run) == wanted)
+    assert held(tmp_path / "data" / RUN.id) == once(CONVERSATIONS + 2)
+
+
+def conversations(run: Path) -> int:
+    manifest = read_manifest(Storage(run))
+    return sum(shard.rows for shard in shards_of(manifest, ACCEPTED, REJECTED)) if manifest else 0
+
+
+async def test_a_dataset_that_was_complete_is_left_alone_afterwards(tmp_path: Path) -> None:
+    run = tmp_path / "data" / RUN.id
+    async with collecting(tmp_path) as collector:
+        await collector.finish(*range(CONVERSATIONS))
+        await collector.collect()
+        await collector.over()
+    remove(run)
+    async with collecting(tmp_path) as restarted:
+        # Another run is compared, after that one.
+        other = RunChanged(run=Run(id="other"), state=RunState.RUN_STATE_RUNNING, progress=RunProgress(accepted=1))
+        await restarted.transport.publish([first_event(other, source="test", time=1.0)])
+        async for _, stored in messages(restarted.transport.follow("run.stored")):
+            assert isinstance(stored, RunStored)
+            if stored.run.id == "other":
+                break
+    assert (stored.conversations, stored.lost) == (0, 1)
+    assert not run.exists()
+
+
+async def test_what_the_topics_no_longer_hold_is_told_with_run_folder_number_and_topic(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = tmp_path / "data" / RUN.id
+    async with collecting(tmp_path) as collector:
+        await collector.finish(*range(CONVERSATIONS))
+        await collector.collect()
+        await until(lambda: len([*run.glob("timings/*")]) == 3)
+        # As a topic's retention does.
+        with closing(sqlite3.connect(tmp_path / "log.sqlite")) as log, log:
+            log.execute("DELETE FROM event WHERE topic = 'conversation.finished'")
+        remove(run / "accepted/00000.parquet")
+        kept, lost = await collector.over()
+        assert (kept + lost, lost) == (CONVERSATIONS, 2)
+        assert sum(held(tmp_path / "data" / RUN.id).values()) == kept
+    line = f"{run} lacks 2 of {CONVERSATIONS} conversations, which conversation.finished no longer holds"
+    assert line in caplog.messages
