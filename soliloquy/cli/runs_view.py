@@ -198,6 +198,7 @@ _DATASET = {
     DatasetState.DATASET_STATE_UNSPECIFIED: "not seen by this gateway",
     DatasetState.DATASET_STATE_WRITING: "being written",
     DatasetState.DATASET_STATE_WRITTEN: "written",
+    DatasetState.DATASET_STATE_INCOMPLETE: "incomplete",
 }
 
 

@@ -20,7 +20,9 @@ export function downloads(run, path) {
   const kept = element("ul");
   const summary = element("summary", null, "Files");
   const files = element("details", { class: "files", hidden: true }, summary, kept);
-  const section = element("section", { class: "downloads", "aria-label": "Dataset" }, element("h2", null, "Dataset"), told, tools, files);
+  const unseen = element("p", { class: "note", hidden: true }, NO_DATASET);
+  const section = element("section", { class: "downloads", "aria-label": "Dataset" }, element("h2", null, "Dataset"), told, unseen, tools, files);
+  let written = false;
 
   format.hidden = exported.hidden = true;
   choices().then(({ formats }) => {
@@ -38,11 +40,15 @@ export function downloads(run, path) {
   }, (error) => toast(messageOf(error), "fault"));
   const stop = poll(`${path}/files`, 5_000, (/** @type {{ files?: { name: string, size: number }[] }} */ { files: found = [] }) => {
     files.hidden = tools.hidden = !found.length;
+    unseen.hidden = found.length > 0 || !written;
     say(summary, `Files (${found.length})`);
     keyed(kept, found, ({ name, size }) => `${name} ${size}`, ({ name, size }) => element("li", null,
       element("a", { href: `${path}/files/${encodeURIComponent(name)}`, download: name.split("/").pop() }, name), element("span", null, bytes(size))));
   }, () => null);
-  const shown = updatable(section, (/** @type {Run} */ status) => say(told, stateOfDataset(status)));
+  const shown = updatable(section, (/** @type {Run} */ status) => {
+    written = status.dataset === "DATASET_STATE_WRITTEN" && judged(status.progress || {}) > 0;
+    say(told, stateOfDataset(status));
+  });
   tools.hidden = true;
   return Object.assign(shown, { leave: stop });
 }
@@ -50,8 +56,8 @@ export function downloads(run, path) {
 /** @param {Run} run */
 function stateOfDataset(run) {
   const count = judged(run.progress || {});
-  if (run.dataset === "DATASET_STATE_UNSPECIFIED") return NO_DATASET;
   if (!count) return "No conversation has finished yet.";
+  if (run.dataset === "DATASET_STATE_INCOMPLETE") return "It lacks conversations that were lost. Downloads have those that are there.";
   if (run.dataset === "DATASET_STATE_WRITTEN") return `All ${whole(count)} conversations are written.`;
   if (isWriting(run)) return "The run is over, and the collector is writing its last conversations. Downloads lack those.";
   return isOver(run) ? "" : "The collector writes conversations in batches. Downloads have those that are written.";

@@ -84,7 +84,7 @@ const STATE_WORDS = { short: "incomplete", open: "started elsewhere" };
 /** @type {Record<string, string>} */
 const STATE_MEANINGS = {
   paused: "Conversations under way finish, and no others start.",
-  short: "It ended with fewer conversations than requested.",
+  short: "It ended with fewer conversations than requested, or lost some of them.",
   open: "The gateway did not start it and does not control it: kept chats, and `soliloquy generate --kafka`.",
 };
 /** @param {Pick<Run, "state">} run */

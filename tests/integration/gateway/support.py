@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 
 import soliloquy_services.curriculum.app
 from soliloquy.runs.gateway import Plans
@@ -58,6 +58,9 @@ class Collecting:
         # Conversations wait while it is not set.
         self.open = asyncio.Event()
         self.open.set()
+        # No dataset is announced while it is not set.
+        self.stored = asyncio.Event()
+        self.stored.set()
 
     async def collect(self, event: ConversationStarted) -> Outcome:
         conversation = event.conversation
@@ -81,15 +84,16 @@ class Collecting:
         )
         return emit(ConversationCollected(conversation=judged, accepted=not reasons, reasons=reasons, summary=summary))
 
-
-async def store(transport: Transport) -> None:
-    """Stands for a collector whose datasets hold all that their runs count."""
-    async for _, changed in messages(transport.follow(TOPIC_OF[RunChanged].name)):
-        assert isinstance(changed, RunChanged)
-        if changed.HasField("progress"):
-            held = changed.progress.accepted + changed.progress.rejected
-            stored = RunStored(run=changed.run, conversations=held)
-            await transport.publish([first_event(stored, source="test", time=time.time())])
+    async def store(self, transport: Transport) -> None:
+        """Announces that datasets hold all that their runs count."""
+        async with aclosing(messages(transport.follow(TOPIC_OF[RunChanged].name))) as changes:
+            async for _, changed in changes:
+                assert isinstance(changed, RunChanged)
+                if changed.HasField("progress"):
+                    await self.stored.wait()
+                    held = changed.progress.accepted + changed.progress.rejected
+                    stored = RunStored(run=changed.run, conversations=held)
+                    await transport.publish([first_event(stored, source="test", time=time.time())])
 
 
 @asynccontextmanager
@@ -99,9 +103,10 @@ async def growing(transport: Transport, collecting: Collecting) -> AsyncIterator
     async with AsyncExitStack() as stages:
         for service in (curriculum, collector):
             await stages.enter_async_context(serving(service, transport, grace=0.0))
-        storing = asyncio.create_task(store(transport))
-        stages.callback(storing.cancel)
+        storing = asyncio.create_task(collecting.store(transport))
         yield
+        storing.cancel()
+        await asyncio.wait([storing])
 
 
 async def status_of(gateway: Gateway, run_id: str) -> RunStatus:

@@ -1,39 +1,83 @@
-"""Who watches a run hears when its dataset is written, which the collector does after the run is over."""
+"""A run is over when its dataset holds all its conversations, and until then it is steered like any other."""
 
-import asyncio
-from pathlib import Path
+from contextlib import aclosing
 
-from soliloquy.client import AsyncRuns
-from soliloquy.dataset.manifest import Shard, write_manifest
-from soliloquy.dataset.storage import Storage
-from soliloquy.v1.gateway_pb2 import DatasetState
+import pytest
+
+from soliloquy.v1.gateway_pb2 import (
+    CancelRunRequest,
+    DatasetState,
+    PauseRunRequest,
+    ResumeRunRequest,
+    RunStatus,
+    WatchRunRequest,
+)
 from soliloquy.v1.runs_pb2 import RunState
-from soliloquy_services.gateway.settings import GatewaySettings
-from tests.integration.gateway.served import served
-from tests.integration.gateway.support import Collecting, growing
+from soliloquy_services.gateway.service import Gateway
+from soliloquy_services.gateway.steering import LAST_WRITTEN
+from tests.integration.gateway.contract import last_of
+from tests.integration.gateway.support import Collecting, asked, growing, opened
 from tests.integration.transport.support import Connect
 
-FINISHED = RunState.RUN_STATE_FINISHED
+RUNNING, PAUSED = RunState.RUN_STATE_RUNNING, RunState.RUN_STATE_PAUSED
+CANCELLED, FINISHED = RunState.RUN_STATE_CANCELLED, RunState.RUN_STATE_FINISHED
 WRITING, WRITTEN = DatasetState.DATASET_STATE_WRITING, DatasetState.DATASET_STATE_WRITTEN
 
 
-async def test_who_watches_a_run_is_told_when_its_dataset_is_written(connect: Connect, tmp_path: Path) -> None:
-    settings = GatewaySettings(datasets=str(tmp_path / "data"))
-    async with (
-        connect() as transport,
-        growing(transport, Collecting()),
-        served(transport, settings=settings) as address,
-        AsyncRuns(address) as runs,
-        asyncio.timeout(120),
-    ):
-        run = await runs.start(problems="arithmetic", conversations=2)
-        told = []
-        async for status in runs.watch(run.id):
-            told.append((status.state, status.dataset))
-            if told[-1] == (FINISHED, WRITING):
-                folder = tmp_path / "data" / run.id
-                folder.mkdir(parents=True, exist_ok=True)
-                shard = Shard(name="accepted/00000.parquet", rows=2, bytes=1, sha256="")
-                write_manifest(Storage(folder), {"run": {}, "counts": {}, "cost": {}, "arrival": {}}, [shard])
-    assert (FINISHED, WRITING) in told
-    assert told[-1] == (FINISHED, WRITTEN)
+@pytest.fixture
+def collecting() -> Collecting:
+    """Everything but the end of the dataset."""
+    made = Collecting()
+    made.stored.clear()
+    return made
+
+
+async def nearly_over(gateway: Gateway, run: str) -> tuple[RunState, DatasetState]:
+    """How a run stands of which nothing is missing but the end of its dataset."""
+    async with aclosing(gateway.watch_run(WatchRunRequest(run=run))) as statuses:
+        async for status in statuses:
+            if status.because == LAST_WRITTEN:
+                return status.state, status.dataset
+    raise AssertionError(f"the run is over, and its dataset was not waited for: {status}")
+
+
+def ended(last: RunStatus) -> tuple[RunState, DatasetState, str]:
+    return last.state, last.dataset, last.because
+
+
+async def test_a_run_is_finished_when_its_dataset_is_written_and_a_pause_changes_nothing(
+    connect: Connect, collecting: Collecting
+) -> None:
+    async with connect() as transport, growing(transport, collecting), opened(transport) as gateway:
+        run = await gateway.start_run(asked())
+        assert await nearly_over(gateway, run.id) == (RUNNING, WRITING)
+        await gateway.pause_run(PauseRunRequest(run=run.id))
+        assert await nearly_over(gateway, run.id) == (PAUSED, WRITING)
+        await gateway.resume_run(ResumeRunRequest(run=run.id))
+        assert await nearly_over(gateway, run.id) == (RUNNING, WRITING)
+        collecting.stored.set()
+        assert ended(await last_of(gateway, run.id)) == (FINISHED, WRITTEN, "")
+
+
+async def test_a_gateway_that_comes_while_a_dataset_is_written_ends_the_run(
+    connect: Connect, collecting: Collecting
+) -> None:
+    async with connect() as transport, growing(transport, collecting):
+        async with opened(transport) as gateway:
+            run = await gateway.start_run(asked())
+            await nearly_over(gateway, run.id)
+        collecting.stored.set()
+        async with opened(transport) as gateway:
+            assert ended(await last_of(gateway, run.id)) == (FINISHED, WRITTEN, "")
+
+
+async def test_a_run_that_is_cancelled_while_its_dataset_is_written_stays_cancelled(
+    connect: Connect, collecting: Collecting
+) -> None:
+    async with connect() as transport, growing(transport, collecting), opened(transport) as gateway:
+        run = await gateway.start_run(asked())
+        await nearly_over(gateway, run.id)
+        cancelled = await gateway.cancel_run(CancelRunRequest(run=run.id))
+        assert (cancelled.state, cancelled.dataset) == (CANCELLED, WRITING)
+        collecting.stored.set()
+        assert ended(await last_of(gateway, run.id)) == (CANCELLED, WRITTEN, "")

@@ -61,7 +61,7 @@ async def test_the_first_characters_of_an_id_are_enough_where_no_other_run_begin
     told = " ".join(whole.stdout.split())
     assert "name arithmetic, 1 conversation" in told
     assert "model scripted" in told
-    assert "dataset not seen by this gateway" in told
+    assert "written, in " in told
     assert (ambiguous.exit_code, unknown.exit_code, listed.exit_code) == (2, 2, 0)
     assert ambiguous.stderr.startswith("soliloquy: the ids of 2 runs begin with ")
     assert unknown.stderr == "soliloquy: there is no run 'x': list the runs\n"

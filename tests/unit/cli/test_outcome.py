@@ -83,6 +83,7 @@ def test_a_job_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> 
     [
         (DatasetState.DATASET_STATE_WRITTEN, "written, in 3f2a-1 of the collector's --data or --store"),
         (DatasetState.DATASET_STATE_WRITING, "being written, in 3f2a-1 of the collector's --data or --store"),
+        (DatasetState.DATASET_STATE_INCOMPLETE, "incomplete, in 3f2a-1 of the collector's --data or --store"),
         (DatasetState.DATASET_STATE_UNSPECIFIED, "not seen by this gateway"),
     ],
 )

@@ -220,14 +220,17 @@ async def test_two_collectors_cannot_write_one_folder(settings: LiveSettings) ->
 
 async def test_where_no_shard_can_be_written_the_segments_keep_what_comes(settings: LiveSettings) -> None:
     folder = settings.data / RUN.id
+    made = [numbered(ordinal) for ordinal in range(5)]
+    for one in made:
+        one.turns[0].calls.add(role="tutor", model="m", prompt_tokens=5)
     async with LiveDatasets(settings) as datasets:
-        await datasets.add(numbered(0), [])
-        await until(lambda: shards(folder))
+        await datasets.add(made[0], [])
+        assert await written(datasets) == 1
         in_the_way = folder / TIMED
         in_the_way.rename(folder / "away")
         in_the_way.write_text("no folder", "utf-8")
-        for ordinal in range(1, 5):
-            await datasets.add(numbered(ordinal), [])
+        for one in made[1:]:
+            await datasets.add(one, [])
         await until(lambda: datasets.fault)
         assert "no shard can be written" in datasets.fault
         assert REGISTRY.get_sample_value("soliloquy_shards_blocked") == 1
