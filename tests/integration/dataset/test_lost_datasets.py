@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -166,13 +167,14 @@ async def test_a_run_that_nobody_ends_is_read_again_when_its_folder_or_volume_is
             remove(lost)
             await collector.finish(CONVERSATIONS + more)
             await collector.collect()
-            await until(lambda wanted=CONVERSATIONS + more + 1: conversations(run) == wanted)
-    assert held(tmp_path / "data" / RUN.id) == once(CONVERSATIONS + 2)
+            await until(partial(holds, run, CONVERSATIONS + more + 1))
+    assert held(run) == once(CONVERSATIONS + 2)
 
 
-def conversations(run: Path) -> int:
+def holds(run: Path, conversations: int) -> bool:
     manifest = read_manifest(Storage(run))
-    return sum(shard.rows for shard in shards_of(manifest, ACCEPTED, REJECTED)) if manifest else 0
+    found = shards_of(manifest, ACCEPTED, REJECTED) if manifest else []
+    return sum(shard.rows for shard in found) == conversations
 
 
 async def test_a_dataset_that_was_complete_is_left_alone_afterwards(tmp_path: Path) -> None:
@@ -186,12 +188,13 @@ async def test_a_dataset_that_was_complete_is_left_alone_afterwards(tmp_path: Pa
         # Another run is compared, after that one.
         other = RunChanged(run=Run(id="other"), state=RunState.RUN_STATE_RUNNING, progress=RunProgress(accepted=1))
         await restarted.transport.publish([first_event(other, source="test", time=1.0)])
-        async for _, stored in messages(restarted.transport.follow("run.stored")):
-            assert isinstance(stored, RunStored)
-            if stored.run.id == "other":
-                break
-    assert (stored.conversations, stored.lost) == (0, 1)
+        await until(partial(is_lost, restarted.transport, "other"))
     assert not run.exists()
+
+
+async def is_lost(transport: Transport, run: str) -> bool:
+    stored = [message async for _, message in messages(transport.read("run.stored"))]
+    return RunStored(run=Run(id=run), lost=1) in stored
 
 
 async def test_what_the_topics_no_longer_hold_is_told_with_run_folder_number_and_topic(
