@@ -19,7 +19,7 @@ from soliloquy.dataset.ids import IdSet
 from soliloquy.dataset.layout import ACCEPTED, KINDS, PROMPTS, REJECTED, ShardLimits
 from soliloquy.dataset.manifest import Shard, first_missing, read_manifest, shards_of, versions, write_manifest
 from soliloquy.dataset.prompts import write_prompts
-from soliloquy.dataset.reading import Dataset
+from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.dataset.shards import DatasetWriter, remove_leftovers
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
@@ -134,8 +134,8 @@ class LiveDataset:
         self._working.mkdir(parents=True, exist_ok=True)
         if manifest := read_manifest(storage):
             if gone := first_missing(storage, shards_of(manifest, *KINDS, PROMPTS)):
-                _log.error("%s/%s is gone: the other shards are written anew", storage, gone)
-                manifest = self._unsharded_anew(manifest)
+                _log.error("%s/%s is gone: what it held is read again from the topics", storage, gone)
+                manifest = self._without_shards(manifest)
             self._restore_shards(manifest)
         remove_leftovers(storage, self.shards)
         self._full: deque[Segment] = deque()
@@ -173,7 +173,8 @@ class LiveDataset:
 
         Returns the name of a shard that is gone from those written before; empty if none is.
         """
-        gone = ""
+        if not self._full:
+            return ""
         while self._full:
             segment = self._full[0]
             await segment.written()
@@ -182,9 +183,8 @@ class LiveDataset:
             spans.record_batch("collector", "collector shards", segment.ids, began, run=self.run.id, rows=segment.rows)
             self._adopt(manifest, shards)
             self._enriched |= enriched
-            gone = await asyncio.to_thread(first_missing, self._storage, shards)
             self._full.popleft().remove()
-        return gone
+        return await asyncio.to_thread(first_missing, self._storage, self.shards)
 
     async def leave(self) -> None:
         """Prepares for another to open what is left: nothing is being added, and the manifest is there."""
@@ -252,13 +252,16 @@ class LiveDataset:
         self._topics = manifest["arrival"]["topics"]
         self._first_segment = manifest["arrival"]["segments"]
 
-    def _unsharded_anew(self, manifest: dict[str, Any]) -> dict[str, Any]:
+    def _without_shards(self, manifest: dict[str, Any]) -> dict[str, Any]:
         """Moves the rows that are left into a segment, so that counts and timings are made anew; a kill repeats it."""
         names = {name for kind in KINDS for name in self._storage.names(kind)}
-        left = Dataset(self._storage.url)
-        left.manifest["shards"] = [shard for shard in left.manifest["shards"] if shard["name"] in names]
-        number = max((*self._segment_numbers(), manifest["arrival"]["segments"] - 1)) + 1
-        restore_journal(left, self._path(number))
+        number = max((manifest["arrival"]["segments"], *(number + 1 for number in self._segment_numbers())))
+        try:
+            left = Dataset(self._storage.url)
+            left.manifest["shards"] = [shard for shard in left.manifest["shards"] if shard["name"] in names]
+            restore_journal(left, self._path(number))
+        except NoDataset as error:
+            raise DamagedShard(str(error)) from error
         manifest |= {"counts": Tally().as_json(), "shards": []}
         write_manifest(self._storage, manifest, [])
         return manifest

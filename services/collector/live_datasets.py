@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from soliloquy.dataset.layout import KINDS, PROMPTS, TIMED, WORKING
 from soliloquy.dataset.lock import FOLDER_LOCK, write_lock
-from soliloquy.dataset.manifest import MANIFEST, first_missing, read_manifest, shards_of
+from soliloquy.dataset.manifest import first_missing, read_manifest, shards_of
 from soliloquy.dataset.storage import Storage
 from soliloquy.runtime.events import run_key
 from soliloquy.v1.conversation_pb2 import Conversation
@@ -47,8 +47,8 @@ class LiveDatasets:
         self._held = ExitStack()
         # There while what the topics hold is still to be read again: the folder is new, or somebody emptied it.
         self.unread = settings.data / "unread"
-        # The first file that each dataset lacks, until it is opened again; and the runs to be read again since.
-        self._gone: dict[str, str] = {}
+        # The datasets that have lost something: those to be opened again, and those to be read again since.
+        self._lossy: set[str] = set()
         self.damaged: set[str] = set()
         # The reason why shards cannot be written; empty while they can.
         self.fault = ""
@@ -101,20 +101,20 @@ class LiveDatasets:
                 self._ending.add(growing)
                 self._woken.set()
                 return None
-        shards = dataset.shards if dataset else None
-        manifest = await asyncio.to_thread(read_manifest, self.place(growing))
-        named = shards_of(manifest, *KINDS, PROMPTS) if manifest else []
-        gone = await asyncio.to_thread(first_missing, self.place(growing), named)
-        if dataset is None and gone:
+        shards = dataset.shards if dataset else []
+        manifest = await asyncio.to_thread(read_manifest, self.place(growing)) or {"shards": []}
+        found = shards_of(manifest, *KINDS)
+        gone = await asyncio.to_thread(first_missing, self.place(growing), shards_of(manifest, *KINDS, PROMPTS))
+        if dataset is None:
+            if not gone:
+                return sum(shard.rows for shard in found if shard.kind != TIMED)
             await self._dataset(run)
-        elif dataset and dataset.shards is not shards:
-            # It has written more meanwhile.
-            return None
-        elif dataset and (gone or dataset.shards != [shard for shard in named if shard.kind in KINDS]):
-            self._gone[growing] = gone or MANIFEST
+        # Unless it has written more meanwhile.
+        elif dataset.shards is shards:
+            if not gone and shards == found:
+                return sum(shard.rows for shard in found if shard.kind != TIMED)
+            self._lossy.add(growing)
             self._woken.set()
-        else:
-            return sum(shard.rows for shard in named if shard.kind != TIMED)
         return None
 
     def place(self, growing: str) -> Storage:
@@ -139,8 +139,6 @@ class LiveDatasets:
 
     async def _reopen(self, growing: str) -> None:
         """Opens a dataset again from what is left of it."""
-        if gone := self._gone[growing]:
-            _log.error("%s/%s is gone: what it held is read again from the topics", self.place(growing), gone)
         async with self._opening:
             left = self._open.pop(growing)
             try:
@@ -150,7 +148,7 @@ class LiveDatasets:
                 self._open[growing] = left
                 raise
             self._open[growing] = opened
-        del self._gone[growing]
+        self._lossy.discard(growing)
         self.damaged.add(growing)
         await opened.take_over(left)
 
@@ -174,9 +172,7 @@ class LiveDatasets:
             is_surplus = number >= OPEN_DATASETS
             dataset.cut_after(0.0 if is_surplus or growing in self._ending else after)
             try:
-                if growing not in self._gone and (gone := await dataset.roll()):
-                    self._gone[growing] = gone
-                if growing in self._gone:
+                if growing in self._lossy or await dataset.roll():
                     await self._reopen(growing)
                     continue
             except Exception as error:
@@ -199,5 +195,4 @@ class LiveDatasets:
         self._is_locked = lambda: False
         self._lock(anew=True)
         _log.error("%s was emptied: all that the topics hold is read again", self._at)
-        # Said once, and not for each.
-        self._gone = dict.fromkeys(self._open, "")
+        self._lossy |= self._open.keys()

@@ -193,9 +193,14 @@ class Reconciliation:
                         place = Origin(topic=topic, partition=delivery.partition.number, offset=delivery.offset)
                         found.append((conversation, lacking.pop(conversation.id), place))
                     if len(found) == _AT_ONCE:
-                        await asyncio.gather(*(self._datasets.add(*one) for one in found))
-                        found.clear()
+                        await self._add(found)
+        await self._add(found)
+
+    async def _add(self, found: list[tuple[Conversation, list[str], Origin]]) -> None:
         await asyncio.gather(*(self._datasets.add(*one) for one in found))
+        if found:
+            _log.warning("%d conversations that were lost are read again from %s", len(found), _FINISHED)
+        found.clear()
 
     async def _read(
         self, topic: str, starts: Mapping[int, int] | None = None

@@ -11,8 +11,10 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import s3fs
 
 from soliloquy.dataset.layout import ACCEPTED, REJECTED, ShardLimits
+from soliloquy.dataset.lock import LOCK
 from soliloquy.dataset.manifest import read_manifest, shards_of
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
@@ -79,8 +81,8 @@ class Collector:
 
 
 @asynccontextmanager
-async def collecting(folder: Path, *, seconds: float = 600.0) -> AsyncIterator[Collector]:
-    settings = LiveSettings(data=folder / "data", shard_seconds=seconds, limits=ShardLimits(rows=3))
+async def collecting(folder: Path, *, seconds: float = 600.0, store: str = "") -> AsyncIterator[Collector]:
+    settings = LiveSettings(data=folder / "data", store=store, shard_seconds=seconds, limits=ShardLimits(rows=3))
     async with (
         EmbeddedTransport(folder / "log.sqlite") as transport,
         LiveDatasets(settings) as datasets,
@@ -100,7 +102,7 @@ async def reconciled(datasets: LiveDatasets, transport: Transport) -> AsyncItera
         await asyncio.wait([reconciling])
 
 
-def held(run: Path) -> Counter[str]:
+def held(run: Path | str) -> Counter[str]:
     """The conversations in a dataset, which must be sound."""
     place = Storage(run)
     assert list(findings(place)) == []
@@ -175,6 +177,19 @@ def holds(run: Path, conversations: int) -> bool:
     manifest = read_manifest(Storage(run))
     found = shards_of(manifest, ACCEPTED, REJECTED) if manifest else []
     return sum(shard.rows for shard in found) == conversations
+
+
+async def test_what_an_object_store_loses_is_read_again(tmp_path: Path, bucket: str) -> None:
+    store, files = f"{bucket}/datasets", s3fs.S3FileSystem()
+    async with collecting(tmp_path, store=store) as collector:
+        await collector.finish(*range(CONVERSATIONS))
+        await collector.collect()
+        await until(lambda: read_manifest(Storage(f"{store}/{RUN.id}")))
+        files.invalidate_cache()
+        files.rm(store, recursive=True)
+        await until(lambda: Storage(store).read(LOCK))
+        assert await collector.over() == (CONVERSATIONS, 0)
+    assert held(f"{store}/{RUN.id}") == once(CONVERSATIONS)
 
 
 async def test_a_dataset_that_was_complete_is_left_alone_afterwards(tmp_path: Path) -> None:

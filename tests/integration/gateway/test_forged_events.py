@@ -9,7 +9,7 @@ from prometheus_client import REGISTRY
 
 from soliloquy.runtime.events import first_event, topic_of
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem, Summary, TokenUse, Turn
-from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged, RunStanding
+from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged, RunStanding, RunStored
 from soliloquy.v1.gateway_pb2 import ListRunsRequest
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
 from soliloquy_services.gateway.service import Gateway
@@ -54,6 +54,7 @@ FORGED: dict[str, Message] = {
     "requested_at is inf": _changed(requested_at=float("inf")),
     "request.conversations is -1": _changed(request=RunRequest(conversations=-1)),
     "under_way is -1": RunStanding(run=Run(id="forged"), under_way=[-1]),
+    "lost is -1": RunStored(run=Run(id="forged"), lost=-1),
 }
 
 

@@ -109,6 +109,25 @@ async def test_a_kill_between_any_two_steps_leaves_no_row_twice(
     assert list(findings(Storage(tmp_path))) == []
 
 
+async def test_a_store_that_lists_nothing_after_a_write_leaves_no_row_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> str:
+        raise OSError("slow down")
+
+    dataset = opened(tmp_path)
+    await add(dataset, *range(3))
+    dataset.cut_after(0.0)
+    with monkeypatch.context() as patched:
+        patched.setattr(live, "first_missing", fail)
+        with pytest.raises(OSError, match="slow down"):
+            await dataset.roll()
+    await add(dataset, *range(3, 6))
+    await finished(dataset)
+    assert ordinals_in(Storage(tmp_path)) == [0, 2, 4]
+    assert list(findings(Storage(tmp_path))) == []
+
+
 async def test_counts_and_duplicates_go_on_over_restarts(tmp_path: Path) -> None:
     for start in range(3):
         dataset = opened(tmp_path)
