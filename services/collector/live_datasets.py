@@ -105,16 +105,16 @@ class LiveDatasets:
         manifest = await asyncio.to_thread(read_manifest, self.place(growing)) or {"shards": []}
         found = shards_of(manifest, *KINDS)
         gone = await asyncio.to_thread(first_missing, self.place(growing), shards_of(manifest, *KINDS, PROMPTS))
-        if dataset is None:
-            if not gone:
-                return sum(shard.rows for shard in found if shard.kind != TIMED)
-            await self._dataset(run)
-        # Unless it has written more meanwhile.
-        elif dataset.shards is shards:
-            if not gone and shards == found:
-                return sum(shard.rows for shard in found if shard.kind != TIMED)
+        if dataset and dataset.shards is not shards:
+            # It has written more meanwhile.
+            return None
+        if not gone and (dataset is None or shards == found):
+            return sum(shard.rows for shard in found if shard.kind != TIMED)
+        if dataset:
             self._lossy.add(growing)
             self._woken.set()
+        else:
+            await self._dataset(run)
         return None
 
     def place(self, growing: str) -> Storage:

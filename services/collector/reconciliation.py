@@ -30,6 +30,7 @@ PAUSE_SECONDS = 30.0
 _MOST_LACKING = 100_000
 _AT_ONCE = 256
 _FINISHED = TOPIC_OF[ConversationFinished].name
+_EVERYTHING = "what was lost"
 
 _log = logging.getLogger(__name__)
 
@@ -47,16 +48,15 @@ class Reconciliation:
         # The runs whose datasets have lost something, and the pending ones of which the topics hold nothing more.
         self._damaged: set[str] = set()
         self._exhausted: set[str] = set()
-        # By run, and for all of them by an empty name.
+        # Why runs are left alone until a retry.
         self._faults: dict[str, str] = {}
+        self._retry_at = 0.0
         self._woken = asyncio.Event()
 
     @property
     def fault(self) -> str:
         """Why a dataset cannot be compared or completed; empty if all can."""
-        return next(
-            (f"collector: {run or 'its datasets'} cannot be completed ({why})" for run, why in self._faults.items()), ""
-        )
+        return next((f"collector: {run} cannot be completed ({why})" for run, why in self._faults.items()), "")
 
     async def run(self) -> None:
         """Returns never."""
@@ -66,14 +66,16 @@ class Reconciliation:
             tasks.create_task(self._follow())
             while True:
                 self._woken.clear()
-                self._faults.clear()
-                try:
-                    await self._reconcile()
-                except (OSError, Failure) as error:
-                    self._faults[""] = str(error)
-                pause = PENDING_SECONDS if self._pending else LOOK_SECONDS
+                if time.monotonic() >= self._retry_at:
+                    self._faults.clear()
+                    self._retry_at = time.monotonic() + PAUSE_SECONDS
+                if _EVERYTHING not in self._faults:
+                    try:
+                        await self._reconcile()
+                    except (OSError, Failure) as error:
+                        self._faults[_EVERYTHING] = str(error)
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(PAUSE_SECONDS if self._faults else pause):
+                    async with asyncio.timeout(PENDING_SECONDS if self._pending else LOOK_SECONDS):
                         await self._woken.wait()
 
     async def _recall(self) -> None:
@@ -113,19 +115,20 @@ class Reconciliation:
         self._datasets.damaged.clear()
         self._exhausted -= self._damaged
         lacking = {growing for growing in list(self._pending) if await self._lacks(growing)}
-        if not (marked or lacking or self._damaged):
+        asked = (lacking | self._damaged) - self._faults.keys()
+        if not (marked or asked):
             return
-        await self._read_again(None if marked else lacking | self._damaged)
-        self._damaged.clear()
-        self._exhausted |= lacking - self._faults.keys()
+        await self._read_again(None if marked else asked)
+        self._damaged = set(self._faults)
+        self._exhausted |= lacking - self._damaged
         # A folder that was emptied again meanwhile is to be read again.
         if marked and marked == _marked(self._datasets.unread):
             self._datasets.unread.unlink(missing_ok=True)
-        self._woken.set()
 
     async def _lacks(self, growing: str) -> bool:
         """Whether the topics may hold what a dataset lacks; announces one that is complete or stays incomplete."""
-        if (changed := self._pending.get(growing)) is None:
+        changed = self._pending.get(growing)
+        if changed is None or growing in self._faults:
             return False
         try:
             held = await self._datasets.written(changed.run)

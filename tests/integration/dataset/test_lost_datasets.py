@@ -49,6 +49,7 @@ class Collector:
 
     transport: Transport
     datasets: LiveDatasets
+    reconciliation: Reconciliation
     progress: RunProgress = field(default_factory=RunProgress)
 
     async def finish(self, *ordinals: int) -> None:
@@ -71,13 +72,16 @@ class Collector:
 
     async def over(self) -> tuple[int, int]:
         """The conversations that are announced to be in the dataset, and lost, when the counts of the run are final."""
-        changed = RunChanged(run=RUN, state=RunState.RUN_STATE_RUNNING, progress=self.progress)
-        await self.transport.publish([first_event(changed, source="test", time=1.0)])
+        await self.tell(RUN, self.progress)
         async for _, stored in messages(self.transport.follow("run.stored")):
             assert isinstance(stored, RunStored)
             if stored.conversations + stored.lost >= self.progress.accepted + self.progress.rejected:
                 return stored.conversations, stored.lost
         raise AssertionError("a topic that is followed does not end")
+
+    async def tell(self, run: Run, progress: RunProgress) -> None:
+        changed = RunChanged(run=run, state=RunState.RUN_STATE_RUNNING, progress=progress)
+        await self.transport.publish([first_event(changed, source="test", time=1.0)])
 
 
 @asynccontextmanager
@@ -86,17 +90,18 @@ async def collecting(folder: Path, *, seconds: float = 600.0, store: str = "") -
     async with (
         EmbeddedTransport(folder / "log.sqlite") as transport,
         LiveDatasets(settings) as datasets,
-        reconciled(datasets, transport),
+        reconciled(datasets, transport) as reconciliation,
     ):
         await until(lambda: not datasets.unread.exists())
-        yield Collector(transport=transport, datasets=datasets)
+        yield Collector(transport=transport, datasets=datasets, reconciliation=reconciliation)
 
 
 @asynccontextmanager
-async def reconciled(datasets: LiveDatasets, transport: Transport) -> AsyncIterator[None]:
-    reconciling = asyncio.create_task(Reconciliation(datasets, transport).run())
+async def reconciled(datasets: LiveDatasets, transport: Transport) -> AsyncIterator[Reconciliation]:
+    reconciliation = Reconciliation(datasets, transport)
+    reconciling = asyncio.create_task(reconciliation.run())
     try:
-        yield
+        yield reconciliation
     finally:
         reconciling.cancel()
         await asyncio.wait([reconciling])
@@ -201,10 +206,23 @@ async def test_a_dataset_that_was_complete_is_left_alone_afterwards(tmp_path: Pa
     remove(run)
     async with collecting(tmp_path) as restarted:
         # Another run is compared, after that one.
-        other = RunChanged(run=Run(id="other"), state=RunState.RUN_STATE_RUNNING, progress=RunProgress(accepted=1))
-        await restarted.transport.publish([first_event(other, source="test", time=1.0)])
+        await restarted.tell(Run(id="other"), RunProgress(accepted=1))
         await until(partial(is_lost, restarted.transport, "other"))
     assert not run.exists()
+
+
+async def test_a_dataset_that_cannot_be_read_is_named_and_holds_up_no_other(tmp_path: Path) -> None:
+    damaged = tmp_path / "data" / "other"
+    async with collecting(tmp_path) as collector:
+        damaged.mkdir()
+        (damaged / "manifest.json").write_text("{", "utf-8")
+        await collector.tell(Run(id="other"), RunProgress(accepted=1))
+        await collector.finish(*range(CONVERSATIONS))
+        await collector.collect()
+        assert await collector.over() == (CONVERSATIONS, 0)
+        await until(lambda: collector.reconciliation.fault)
+    why = f"collector: other cannot be completed ({damaged}/manifest.json cannot be read"
+    assert collector.reconciliation.fault.startswith(why)
 
 
 async def is_lost(transport: Transport, run: str) -> bool:
