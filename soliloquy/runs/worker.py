@@ -31,7 +31,7 @@ from soliloquy.runtime.logs import JSON, set_up
 from soliloquy.runtime.metrics import SERVICE_READY
 from soliloquy.runtime.model.status import EndpointStatus
 from soliloquy.runtime.stage import Stage
-from soliloquy.runtime.topics import RETRY, shapes
+from soliloquy.runtime.topics import RETRY, TOPIC_OF, shapes
 from soliloquy.runtime.traces.opening import recorded_traces
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from soliloquy.runtime.transports.opening import open_transport
@@ -160,6 +160,7 @@ class Worker:
         from soliloquy.runtime.transports.kafka.layout import check
 
         read = [topic + suffix for service in services for topic in service.topics for suffix in ("", RETRY)]
+        read += [TOPIC_OF[message].name for service in services for message in service.reads]
         # The gateway shows every topic.
         await check(settings, [shape.topic for shape in shapes()] if self._assignment.gateway else read)
         return await opened.enter_async_context(open_transport(settings))

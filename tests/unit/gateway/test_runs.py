@@ -93,6 +93,22 @@ def test_a_dataset_is_written_when_the_run_is_over_and_nothing_is_missing() -> N
     assert known.status(ID).dataset == DatasetState.DATASET_STATE_WRITING
 
 
+def test_final_counts_are_told_again_when_another_conversation_comes() -> None:
+    known = runs()
+    run = known.by_id[ID]
+    tell(known, 0)
+    known.changed(turned(run, RunState.RUN_STATE_RUNNING, "being written", at=120.0, counted=True))
+    known.stored(RunStored(run=RUN, conversations=1))
+    assert (run.is_counted, run.is_stored) == (True, True)
+    tell(known, 1, "length: turn 1: long")
+    assert not run.is_counted
+    known.changed(turned(run, RunState.RUN_STATE_RUNNING, "being written", at=130.0, counted=True))
+    assert (run.is_counted, run.is_stored) == (True, False)
+    # A pause begins anew.
+    known.changed(turned(run, RunState.RUN_STATE_PAUSED, "", at=140.0))
+    assert not run.is_counted
+
+
 def test_a_run_says_what_its_dataset_lost_whatever_its_state() -> None:
     known = runs()
     tell(known, 0)
