@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from soliloquy.dataset.enrichments import CountedEnrichments
@@ -123,8 +123,8 @@ class KnownRun:
 class RunTable:
     """Takes each event once. Events of different topics may come in any order."""
 
-    def __init__(self, models: Models, faults: Sequence[str] = ()) -> None:
-        """`models` has the prices; `faults` holds at any moment what holds every run up."""
+    def __init__(self, models: Models, faults: Callable[[], Iterable[str]] = tuple) -> None:
+        """`models` has the prices; `faults` tells what holds every run up."""
         self._models = models
         self._faults = faults
         self.by_id: dict[str, KnownRun] = {}
@@ -238,7 +238,7 @@ class RunTable:
         costs = self._costs(progress)
         # A run that ended for a loss says so itself.
         losses = [known.loss] if known.loss != changed.because else []
-        faults = self._faults if grows else ()
+        faults = self._faults() if grows else ()
         status = RunStatus(
             id=run_id,
             request=changed.request,

@@ -43,7 +43,8 @@ class Gateway:
         """`faults` holds at any moment what keeps other processes from serving."""
         self._transport = transport
         self.planning = planning
-        self._runs = RunTable(settings.models, faults)
+        self._faults = faults
+        self._runs = RunTable(settings.models, self._every_fault)
         self._index = Index()
         self._letters = DeadLetters(transport)
         self._pipeline = PipelineState(transport, self._letters)
@@ -75,6 +76,10 @@ class Gateway:
                 self._steering.stop()
                 for task in following:
                     task.cancel()
+
+    def _every_fault(self) -> Iterable[str]:
+        # Processes that use the same topic report the same fault.
+        return filter(None, dict.fromkeys((self._transport.fault, *self._faults)))
 
     def _export(self) -> None:
         WATCHERS.set_function(lambda: self._run_feed.readers + self._list_feed.readers + self._tails.readers)

@@ -209,12 +209,10 @@ async def _finished(
     """Updates `starts`, the next offset of each partition."""
     topic = TOPIC_OF[ConversationFinished].name
     async with open_transport(kafka) as transport:
-        events = transport.follow(topic, dict(starts)) if follow else transport.read(topic)
+        events = transport.follow(topic, dict(starts)) if follow else transport.read(topic, starts=dict(starts))
         async with aclosing(events) as deliveries:
             async for delivery in deliveries:
                 number = delivery.partition.number
-                if delivery.offset < starts.get(number, 0):
-                    continue
                 starts[number] = delivery.offset + 1
                 try:
                     message = message_of(delivery.event)

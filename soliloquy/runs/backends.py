@@ -251,7 +251,7 @@ class KafkaBackend:
                 await self._transport.dead_letters()
                 if time.monotonic() - read_at >= OVERDUE_SECONDS:
                     late, read_at = overdue(await self._transport.backlog()), time.monotonic()
-                self.fault = late
+                self.fault = self._transport.fault or late
             except Unanswered as error:
                 self.fault = str(error)
             await asyncio.sleep(LOOK_SECONDS)

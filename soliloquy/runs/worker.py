@@ -54,6 +54,7 @@ class Worker:
         self._others = others
         self._stages: Sequence[Stage] = ()
         self._assembly: Assembly | None = None
+        self._transport: Transport | None = None
         self._gateway: Gateway | None = None
         self._reconciliation: Reconciliation | None = None
         self._stopping = asyncio.Event()
@@ -76,7 +77,7 @@ class Worker:
             return [f"{', '.join(self._assignment.names)} {self._delay}"]
         assert self._assembly
         of_assembly = (self._assembly.sandboxes, self._assembly.models, self._assembly.datasets)
-        parts = (*self._stages, self._gateway, *of_assembly, self._reconciliation)
+        parts = (self._transport, *self._stages, self._gateway, *of_assembly, self._reconciliation)
         return [part.fault for part in parts if part and part.fault]
 
     async def serve(self) -> None:
@@ -95,7 +96,7 @@ class Worker:
             async with asyncio.TaskGroup() as group:
                 if self._assignment.grpc and assembly.sandboxes:
                     group.create_task(self._serve_jobs(assembly.sandboxes, self._assignment.grpc))
-                transport = await self._transport(assembly.services, opened)
+                transport = self._transport = await self._reached(assembly.services, opened)
                 self._stages = [Stage(service, transport) for service in assembly.services]
                 for stage in self._stages:
                     group.create_task(_run(stage))
@@ -140,7 +141,7 @@ class Worker:
             await self._stopping.wait()
             running.cancel()
 
-    async def _transport(self, services: Sequence[Service], opened: AsyncExitStack) -> Transport:
+    async def _reached(self, services: Sequence[Service], opened: AsyncExitStack) -> Transport:
         where = self._assignment.transport
         if isinstance(where, Path):
             return await opened.enter_async_context(open_transport(where))

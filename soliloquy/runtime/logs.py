@@ -6,6 +6,7 @@ location but not the message, which may quote a student, a prompt or a key.
 
 import json
 import logging
+import math
 import sys
 import time
 import traceback
@@ -20,6 +21,8 @@ FORMATS = (TEXT, JSON)
 # A stage sets these for the lines that are logged while it works. Only this module reads them.
 SERVICE: ContextVar[str] = ContextVar("service")
 EVENT: ContextVar[Event | None] = ContextVar("event", default=None)
+# A library writes one line of each cause in this time.
+QUIET_SECONDS = 60.0
 OURS = ("soliloquy", "soliloquy_papers", "soliloquy_services", "soliloquy_training")
 
 Entry = dict[str, Any]
@@ -58,12 +61,26 @@ class _Lines(logging.Handler):
         super().__init__()
         self._service = service
         self._style = style
+        # When each cause of a library's lines was last written, and how many lines were left out since.
+        self._written: dict[tuple[str, int], tuple[float, int]] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            self.write(_entry(record, self._service))
+            self._emit(record)
         except Exception:
             self.handleError(record)
+
+    def _emit(self, record: logging.LogRecord) -> None:
+        left_out = 0
+        if record.name.partition(".")[0] not in OURS:
+            # A library logs each of its attempts. Its place in the code is the cause: texts may name anything.
+            cause = (record.pathname, record.lineno)
+            written_at, left_out = self._written.get(cause, (-math.inf, 0))
+            if (now := time.monotonic()) - written_at < QUIET_SECONDS:
+                self._written[cause] = (written_at, left_out + 1)
+                return
+            self._written[cause] = (now, 0)
+        self.write(_entry(record, self._service, left_out))
 
     def write(self, entry: Entry) -> None:
         line = json.dumps(entry, ensure_ascii=False, default=str) if self._style == JSON else _text(entry)
@@ -75,11 +92,13 @@ class _Lines(logging.Handler):
             return
 
 
-def _entry(record: logging.LogRecord, service: str) -> Entry:
+def _entry(record: logging.LogRecord, service: str, left_out: int) -> Entry:
     event = EVENT.get()
     fields = dict(getattr(record, "fields", {}))
     if record.name.partition(".")[0] not in OURS:
         fields["logger"] = record.name
+    if left_out:
+        fields["left_out"] = left_out
     if record.exc_info and record.exc_info[0]:
         kind, _, trace = record.exc_info
         fields["error"] = kind.__name__

@@ -77,7 +77,8 @@ class TopicSource:
                     tell(found)
                     if found == wanted:
                         break
-        missed = sum(begins[number] - at for number, at in after.items())
+        # A topic that was made anew begins before the previous end.
+        missed = sum(max(0, begins[number] - at) for number, at in after.items())
         return SourceSpan(conversations=found, begin=_as_json(begins), end=_as_json(ends), missed=missed)
 
     async def _freeze(self, span: SourceSpan, folder: Path, leave_out: LeaveOut) -> None:

@@ -100,6 +100,10 @@ class Consumer(Protocol):
 
 
 class Transport(Protocol):
+    @property
+    def fault(self) -> str:
+        """Why events are lost or cannot be published; empty while all is well."""
+
     async def publish(self, events: Sequence[Event]) -> None:
         """Returns when the events are durable. Publishes none of them if one is rejected."""
 
@@ -167,8 +171,8 @@ class Watermark:
         return offset in self._open
 
     def unfinished(self, end: int) -> int:
-        """Counts the unfinished offsets below `end`."""
-        return end - 1 - self.position - len(self.ahead)
+        """Counts the unfinished offsets below `end`, which may have been asked for before some were taken."""
+        return max(0, end - 1 - self.position - len(self.ahead))
 
     def finish(self, offset: int) -> None:
         self._open.remove(offset)

@@ -10,7 +10,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Summary, start_
 from rich.console import Console
 
 from soliloquy.cli.main import commands
-from soliloquy.cli.top import Interval, Overview, Scrape, overview, read, view
+from soliloquy.cli.scraping import Interval, Scrape, read
+from soliloquy.cli.top import Overview, overview, view
 from soliloquy.runtime.http_server import listening
 
 STUDENT = """

@@ -96,3 +96,28 @@ def test_what_a_worker_logs_is_written_as_its_keeper_writes(capsys: pytest.Captu
     assert relay(late)
     [line] = capsys.readouterr().err.splitlines()
     assert line.endswith(" WARNING tutor: is late")
+
+
+def test_a_library_that_logs_each_attempt_has_a_line_a_minute_for_each_cause_that_counts_those_left_out(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_up("student", JSON)
+    library, clock = logging.getLogger("library.of.others"), [0.0]
+    monkeypatch.setattr("soliloquy.runtime.logs.time.monotonic", lambda: clock[0])
+
+    def attempt() -> None:
+        library.error("Failed fetch messages from %s: %s", 1, clock[0])
+        library.warning("Topic %s is not available", clock[0])
+        _log.warning("ours is never left out")
+
+    for second in range(0, 90, 3):
+        clock[0] = float(second)
+        attempt()
+    told = [(entry["message"], entry.get("fields", {}).get("left_out")) for entry in entries(capsys)]
+    assert [each for each in told if each[0] != "ours is never left out"] == [
+        ("Failed fetch messages from 1: 0.0", None),
+        ("Topic 0.0 is not available", None),
+        ("Failed fetch messages from 1: 60.0", 19),
+        ("Topic 60.0 is not available", 19),
+    ]
+    assert len(told) - 4 == 30

@@ -17,6 +17,9 @@ from soliloquy.runtime.transports.port import Backlog, Delivery, Listener
 class EmbeddedTransport:
     """Shared by all stages of a process. Other processes may open the same file."""
 
+    # A log that cannot be used ends its stages.
+    fault = ""
+
     def __init__(self, path: Path) -> None:
         self._path = path
         # Wakes the consumers and followers of each topic.

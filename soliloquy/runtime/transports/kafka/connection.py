@@ -4,13 +4,14 @@ import asyncio
 import logging
 import socket
 import ssl
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from aiokafka import TopicPartition, errors
+from aiokafka import AIOKafkaConsumer, TopicPartition, errors
 from aiokafka.conn import AIOKafkaConnection, collect_hosts
+from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 from aiokafka.protocol.metadata import MetadataRequest
 
 from soliloquy.runtime.files import require_regular
@@ -19,6 +20,9 @@ from soliloquy.runtime.transports.kafka.tokens import NoToken, token_provider
 from soliloquy.runtime.transports.port import Partition
 
 REACH_SECONDS = 8.0
+# How soon consumers learn of a new leader after a broker fell silent, and of a topic that is gone or back.
+METADATA_MS = 3000
+_NAMED_AT_MOST = 3
 # A TLS record starts with its type where Kafka's protocol has a length; 21 is an alert.
 _TLS_ALERT = 21
 _LOG = logging.getLogger("aiokafka")
@@ -52,6 +56,25 @@ def client_options(settings: KafkaSettings) -> dict[str, Any]:
         "sasl_plain_password": settings.password,
         "sasl_oauth_token_provider": token_provider(settings),
     }
+
+
+def member(settings: KafkaSettings, group: str) -> AIOKafkaConsumer:
+    """Returns a member of a group that has not joined it yet."""
+    return AIOKafkaConsumer(
+        **client_options(settings),
+        request_timeout_ms=int(1000 * settings.request_seconds),
+        group_id=settings.prefix + group,
+        group_instance_id=f"{group}-{settings.instance}" if settings.instance else None,
+        auto_offset_reset="earliest",
+        enable_auto_commit=False,
+        metadata_max_age_ms=METADATA_MS,
+        # Assigns partitions of the same number together: a retry topic's with its original topic's.
+        partition_assignment_strategy=[RangePartitionAssignor],
+        session_timeout_ms=int(1000 * settings.session_seconds),
+        heartbeat_interval_ms=int(1000 * settings.session_seconds / 5),
+        max_poll_interval_ms=int(1000 * settings.poll_seconds),
+        rebalance_timeout_ms=int(1000 * settings.rebalance_seconds),
+    )
 
 
 @asynccontextmanager
@@ -93,6 +116,18 @@ def described(error: BaseException, settings: KafkaSettings, address: str = "") 
         if known := _known(cause, settings, opening=opening):
             return f"{where} {known}"
     return f"{where} cannot be used: {' '.join(str(error).split()) or type(error).__name__}"
+
+
+def missing(topics: Sequence[str], settings: KafkaSettings) -> str:
+    are = "is" if len(topics) == 1 else "are"
+    hidden = f", or kept from the user {settings.username!r}" if settings.sasl else ""
+    return f"{some(topics)} {are} missing{hidden}: run `soliloquy topics apply {settings.options}`"
+
+
+def some(phrases: Sequence[str]) -> str:
+    """Lists the first phrases and counts the others."""
+    more = len(phrases) - _NAMED_AT_MOST
+    return ", ".join(phrases[:_NAMED_AT_MOST]) + (f" and {more} more" if more > 0 else "")
 
 
 async def _attempt(settings: KafkaSettings, address: str, options: Mapping[str, Any]) -> str | None:

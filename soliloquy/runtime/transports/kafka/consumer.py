@@ -5,22 +5,21 @@ import contextlib
 import itertools
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Self
 
-from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
-from aiokafka.coordinator.assignors.range import RangePartitionAssignor
+from aiokafka import ConsumerRebalanceListener, TopicPartition
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 
 from soliloquy.runtime.events import Event
 from soliloquy.runtime.topics import is_retry
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
-from soliloquy.runtime.transports.kafka.connection import Names, client_options
-from soliloquy.runtime.transports.kafka.positions import BatchMetrics, HeldPartition, position_of
+from soliloquy.runtime.transports.kafka.connection import Names, member, some
+from soliloquy.runtime.transports.kafka.positions import BatchMetrics, HeldPartition, usable
 from soliloquy.runtime.transports.kafka.reader import ANSWER_SECONDS, PAUSE_SECONDS, Reader, retry_until_answered
 from soliloquy.runtime.transports.kafka.records import Record, delivery_of
-from soliloquy.runtime.transports.port import Delivery, Lag, Listener, Partition, Result, Watermark, first_deliveries
+from soliloquy.runtime.transports.port import Delivery, Lag, Listener, Partition, Result, first_deliveries
 
 Publish = Callable[[Sequence[Event]], Awaitable[None]]
 
@@ -67,22 +66,8 @@ class KafkaConsumer(ConsumerRebalanceListener):
         self._fetch_fault = ""
 
     async def __aenter__(self) -> Self:
-        settings, group = self._settings, self._group
-        self._consumer = AIOKafkaConsumer(
-            **client_options(settings),
-            request_timeout_ms=int(1000 * settings.request_seconds),
-            group_id=settings.prefix + group,
-            group_instance_id=f"{group}-{settings.instance}" if settings.instance else None,
-            auto_offset_reset="earliest",
-            enable_auto_commit=False,
-            # Assigns partitions of the same number together: a retry topic's with its original topic's.
-            partition_assignment_strategy=[RangePartitionAssignor],
-            session_timeout_ms=int(1000 * settings.session_seconds),
-            heartbeat_interval_ms=int(1000 * settings.session_seconds / 5),
-            max_poll_interval_ms=int(1000 * settings.poll_seconds),
-            rebalance_timeout_ms=int(1000 * settings.rebalance_seconds),
-        )
-        self._consumer.subscribe([settings.prefix + topic for topic in self._topics], listener=self)
+        self._consumer = member(self._settings, self._group)
+        self._consumer.subscribe([self._names.prefix + topic for topic in self._topics], listener=self)
         try:
             await self._consumer.start()
         except BaseException:
@@ -109,6 +94,8 @@ class KafkaConsumer(ConsumerRebalanceListener):
             return f"{self._group} has not joined its group"
         if (seconds := time.monotonic() - self._answered_at) > SILENT_SECONDS:
             return f"no broker has answered {self._group} for {seconds:.0f} s"
+        if restarted := {partition.topic for partition, held in self._held.items() if held.restart_at is not None}:
+            return f"{self._group} begins {some(sorted(restarted))} anew"
         return self._fetch_fault
 
     async def poll(self, limit: int, seconds: float) -> list[Delivery]:
@@ -150,9 +137,13 @@ class KafkaConsumer(ConsumerRebalanceListener):
         )
 
     async def lag(self) -> list[Lag]:
-        held, asked_at = dict(self._held), time.monotonic()
+        lost, asked_at = self._reader.topics.lost, time.monotonic()
+        held = {partition: known for partition, known in self._held.items() if partition.topic not in lost}
+        positions = {partition: known.watermark.position for partition, known in held.items()}
         ends = await self._reader.ends(held)
         self._answered_at = time.monotonic()
+        if cut := [each for each, end in ends.items() if positions[each] >= end]:
+            await self._begin_cut_logs(cut, ends)
         now = time.time()
         for partition, known in self._held.items():
             if is_retry(partition.topic) and held.get(partition) is known and known.filled_at < asked_at:
@@ -191,36 +182,31 @@ class KafkaConsumer(ConsumerRebalanceListener):
             self._held.pop(partition, None)
 
     async def _gain(self, assigned: Collection[Partition]) -> None:
-        begins, ends = await self._reader.begins(assigned), await self._reader.ends(assigned)
+        await self._reader.look({partition.topic for partition in assigned})
         committed = await self._reader.watermarks(self._group, assigned)
+        begins, ends = await self._reader.bounds(assigned)
         for partition in assigned:
-            begin = begins[partition] - 1
-            found = committed.get(partition)
-            # Earlier offsets were deleted. A position beyond the end belongs to a deleted topic of the same name.
-            known = found if found and begin <= found.position < ends[partition] else Watermark(begin)
-            recalled = 0 if is_retry(partition.topic) else RECALLED
-            start = max(begin + 1, known.position + 1 - recalled)
+            known = usable(committed.get(partition), begins[partition], ends[partition])
+            start = max(begins[partition], known.position + 1 - (0 if is_retry(partition.topic) else RECALLED))
             self._consumer.seek(self._names.in_kafka(partition), start)
             self._consumer.resume(self._names.in_kafka(partition))
             empty = is_retry(partition.topic) and start >= ends[partition]
-            self._held[partition] = HeldPartition(watermark=known, next_offset=start, empty=empty)
-            self._regulate(partition, self._held[partition])
-        # An autoscaler cannot see the lag of a group without positions.
-        fresh = {
-            self._names.in_kafka(partition): begins[partition] for partition in assigned if partition not in committed
-        }
-        if fresh:
-            # After another rebalance, the next holder does it.
-            with contextlib.suppress(CommitFailedError, IllegalStateError):
-                await self._consumer.commit(fresh)
+            made = self._reader.topics.generations[partition.topic]
+            held = HeldPartition(watermark=known, next_offset=start, generation=made, empty=empty)
+            self._held[partition] = held
+            self._regulate(partition, held)
         await self._listener.assigned(assigned)
         for partition in assigned:
             self._held[partition].ready = True
+        # An autoscaler cannot see the lag of a group without positions, or with those of an earlier topic.
+        self._moved.update(assigned)
+        self._any_moved.set()
         self._woken.set()
 
     async def _fetch(self) -> None:
         while True:
             try:
+                self._begin_remade_topics()
                 found = await self._consumer.getmany(timeout_ms=int(1000 * WAIT_SECONDS), max_records=BATCH_RECORDS)
                 if found:
                     records = list(itertools.chain.from_iterable(found.values()))
@@ -232,6 +218,27 @@ class KafkaConsumer(ConsumerRebalanceListener):
             except Exception as error:
                 self._fail(error)
                 return
+
+    def _begin_remade_topics(self) -> None:
+        generations = self._reader.topics.generations
+        self._restart({each: 0 for each, held in self._held.items() if held.generation != generations[each.topic]})
+
+    async def _begin_cut_logs(self, cut: Sequence[Partition], ends: Mapping[Partition, int]) -> None:
+        """Goes back a little: a broker that lost the end of its log gives those offsets to other events."""
+        await self._reader.look({partition.topic for partition in cut})
+        self._begin_remade_topics()
+        # The ids of the last events tell which are new.
+        begins = await self._reader.begins(cut)
+        self._restart({partition: max(begins[partition], ends[partition] - RECALLED) for partition in cut})
+
+    def _restart(self, offsets: Mapping[Partition, int]) -> None:
+        """Has the group hand out its partitions again, with positions at these offsets."""
+        for partition, offset in offsets.items():
+            if (held := self._held.get(partition)) and held.restart_at is None:
+                held.restart_at = offset
+                self._moved.add(partition)
+                if coordinator := self._consumer._coordinator:
+                    coordinator.request_rejoin()
 
     def _receive(self, records: Sequence[Record]) -> None:
         for record in records:
@@ -311,23 +318,27 @@ class KafkaConsumer(ConsumerRebalanceListener):
 
     async def _commit_positions(self) -> None:
         async with self._commit_turn:
-            moved, self._moved = self._moved & self._held.keys(), set()
-            if not moved:
+            while moved := self._movable():
+                self._moved -= moved
+                positions = {self._names.in_kafka(partition): self._held[partition].position for partition in moved}
+                try:
+                    async with asyncio.timeout(ANSWER_SECONDS):
+                        await self._consumer.commit(positions)
+                except TimeoutError:
+                    self._moved |= moved
+                    continue
+                except (CommitFailedError, IllegalStateError):
+                    # The group rebalanced without this member.
+                    lost = list(self._held)
+                    self._held.clear()
+                    self._listener.lost(lost)
+                except KafkaError as error:
+                    raise KafkaUnavailable(f"the position of {self._group} cannot be committed: {error}") from error
                 return
-            try:
-                await self._consumer.commit(
-                    {
-                        self._names.in_kafka(partition): position_of(self._held[partition].watermark)
-                        for partition in moved
-                    }
-                )
-            except (CommitFailedError, IllegalStateError):
-                # The group rebalanced without this member.
-                lost = list(self._held)
-                self._held.clear()
-                self._listener.lost(lost)
-            except KafkaError as error:
-                raise KafkaUnavailable(f"the position of {self._group} cannot be committed: {error}") from error
+
+    def _movable(self) -> set[Partition]:
+        # A topic that is gone takes no position, and aiokafka would try for ever.
+        return {each for each in self._moved & self._held.keys() if each.topic not in self._reader.topics.lost}
 
     def _is_member(self) -> bool:
         """False once the session expired: aiokafka then revokes partitions that others hold, and does not say why."""

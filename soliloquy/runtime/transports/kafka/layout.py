@@ -15,7 +15,7 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.topics import TOPICS, Shape, is_retry, origin, shapes
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
-from soliloquy.runtime.transports.kafka.connection import client_options, connecting
+from soliloquy.runtime.transports.kafka.connection import client_options, connecting, missing, some
 
 Answer = TypeVar("Answer")
 
@@ -29,7 +29,6 @@ SETTLE_SECONDS = 30.0
 # A broker may not know yet what another was told a moment ago.
 PATIENCE_SECONDS = 1.0
 PAUSE_SECONDS = 0.1
-_NAMED_AT_MOST = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -244,7 +243,7 @@ def _refuse_harm(changes: Sequence[Change], *, grow: bool) -> None:
     there = [(change.desired, change.actual) for change in changes if change.actual]
     if fewer := [_counts(desired, actual) for desired, actual in there if actual.partitions > desired.partitions]:
         raise Failure(
-            f"{_some(fewer)}: Kafka cannot take partitions away. Write the number there is into "
+            f"{some(fewer)}: Kafka cannot take partitions away. Write the number there is into "
             "soliloquy/runtime/topics.toml, or delete the topic once nothing in it is needed"
         )
     if unlike := [
@@ -253,13 +252,13 @@ def _refuse_harm(changes: Sequence[Change], *, grow: bool) -> None:
         if actual.replication != desired.replication
     ]:
         raise Failure(
-            f"{_some(unlike)}: use --replication with the number there is, "
+            f"{some(unlike)}: use --replication with the number there is, "
             "or move the partitions with Kafka's own kafka-reassign-partitions.sh"
         )
     more = [_counts(desired, actual) for desired, actual in there if actual.partitions < desired.partitions]
     if more and not grow:
         raise Failure(
-            f"{_some(more)}: among more partitions the next events of a key go elsewhere than those before, "
+            f"{some(more)}: among more partitions the next events of a key go elsewhere than those before, "
             "and may overtake them. Let every run end, then use --grow"
         )
 
@@ -274,10 +273,8 @@ def _counts(desired: Shape, actual: ExistingTopic) -> str:
 
 def _fault(topics: Sequence[str], partitions: Mapping[str, int], settings: KafkaSettings) -> str:
     """Returns why a group cannot work with these topics; empty if it can."""
-    if missing := [topic for topic in topics if topic not in partitions]:
-        are = "is" if len(missing) == 1 else "are"
-        hidden = f", or kept from the user {settings.username!r}" if settings.sasl else ""
-        return f"{_some(missing)} {are} missing{hidden}: run `soliloquy topics apply {settings.options}`"
+    if unknown := [topic for topic in topics if topic not in partitions]:
+        return missing(unknown, settings)
     for topic in topics:
         count, first = partitions[topic], origin(topic)
         if is_retry(topic) and count != partitions.get(first):
@@ -298,13 +295,8 @@ def _fault(topics: Sequence[str], partitions: Mapping[str, int], settings: Kafka
 def _unsettled(left: Sequence[Change]) -> str:
     if not left:
         return f"some partitions have no leader after {SETTLE_SECONDS:g} s"
-    return f"still to change after {SETTLE_SECONDS:g} s: {_some([change.desired.topic for change in left])}"
+    return f"still to change after {SETTLE_SECONDS:g} s: {some([change.desired.topic for change in left])}"
 
 
 def _facts(topic: Shape | ExistingTopic) -> dict[str, str]:
     return {"partitions": str(topic.partitions), "replication": str(topic.replication), **topic.configs}
-
-
-def _some(sentences: Sequence[str]) -> str:
-    more = len(sentences) - _NAMED_AT_MOST
-    return ", ".join(sentences[:_NAMED_AT_MOST]) + (f" and {more} more" if more > 0 else "")

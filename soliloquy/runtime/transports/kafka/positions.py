@@ -29,6 +29,14 @@ def position_of(watermark: Watermark) -> OffsetAndMetadata:
     return OffsetAndMetadata(following, encoded(following, watermark.ahead))
 
 
+def usable(position: Watermark | None, begin: int, end: int) -> Watermark:
+    """Returns the position, or the beginning if Kafka deleted what follows it.
+
+    A position beyond the end belongs to a deleted topic of the same name.
+    """
+    return position if position and begin - 1 <= position.position < end else Watermark(begin - 1)
+
+
 def encoded(next_offset: int, ahead: Collection[int]) -> str:
     """Encodes the offsets as a bitmap from `next_offset` on; drops the highest ones that do not fit."""
     known = sorted(ahead)
@@ -60,6 +68,10 @@ class HeldPartition:
     watermark: Watermark
     # Records below were seen: a batch may have been in flight during the seek.
     next_offset: int
+    # How often its topic had been made anew.
+    generation: int
+    # The offset to go on from, once the log turns out to be another or shorter than it was.
+    restart_at: int | None = None
     # Whether the stage has accepted the partition.
     ready: bool = False
     waiting: deque[Delivery] = field(default_factory=deque)
@@ -71,6 +83,11 @@ class HeldPartition:
     # Whether a retry partition is empty. Only this member fills it, or a fenced one in its last moments.
     empty: bool = False
     filled_at: float = 0.0
+
+    @property
+    def position(self) -> OffsetAndMetadata:
+        """What to commit."""
+        return position_of(self.watermark if self.restart_at is None else Watermark(self.restart_at - 1))
 
 
 class BatchMetrics:

@@ -2,28 +2,30 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
 from typing import Any, Self, TypeVar
 
 from aiokafka import AIOKafkaConsumer, errors
 from aiokafka.admin import AIOKafkaAdminClient
 
 from soliloquy.runtime.transports.kafka import KafkaSettings
-from soliloquy.runtime.transports.kafka.connection import Names, client_options
+from soliloquy.runtime.transports.kafka.connection import METADATA_MS, Names, client_options
+from soliloquy.runtime.transports.kafka.known_topics import KnownTopics
 from soliloquy.runtime.transports.kafka.positions import decoded
 from soliloquy.runtime.transports.kafka.records import delivery_of
+from soliloquy.runtime.transports.kafka.topic_ids import TopicsRequest
 from soliloquy.runtime.transports.port import Delivery, Partition, Unanswered, Watermark
 
 T = TypeVar("T")
 
 PAGE_SECONDS = 0.2
 WAIT_SECONDS = 2.0
-# How soon a follower learns of a new leader after its broker fell silent.
-METADATA_MS = 3000
 PAGE_RECORDS = 500
 # Long enough to elect a leader, short enough to report that there is none.
 ANSWER_SECONDS = 5.0
 PAUSE_SECONDS = 0.5
+# How often lost topics are looked for.
+LOOK_SECONDS = 2.0
 # Raised for a moment after a coordinator starts or moves.
 _LOADING = (
     errors.GroupLoadInProgressError,
@@ -38,13 +40,15 @@ class Reader:
         self._options = client_options(settings) | {"request_timeout_ms": int(1000 * ANSWER_SECONDS)}
         self._begun = False
         self._renewing = asyncio.Lock()
-        self._partitions: dict[str, list[Partition]] = {}
+        self.topics = KnownTopics(settings)
 
     async def __aenter__(self) -> Self:
         await self._begin()
+        self._watching = asyncio.create_task(self._watch())
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self._watching.cancel()
         if self._begun:
             await self._end()
 
@@ -64,21 +68,30 @@ class Reader:
         await self._looking.stop()
         await self._admin.close()
 
-    async def partitions(self, topics: Sequence[str]) -> list[Partition]:
-        """Returns the partitions of the topics that exist."""
-        if unknown := [topic for topic in topics if topic not in self._partitions]:
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            with contextlib.suppress(Unanswered):
+                await self.look(self.topics.found)
+
+    async def look(self, topics: Collection[str]) -> None:
+        """Updates what is known of these topics."""
+        if topics:
             async with self._answered():
-                there = set(await self._admin.list_topics())
-                wanted = [self._names.prefix + topic for topic in unknown]
-                described = await self._admin.describe_topics([topic for topic in wanted if topic in there])
-            # Remember missing topics too: listing all topics is expensive on a large cluster.
-            self._partitions |= {topic: [] for topic in unknown}
-            for topic in described:
-                found = [
-                    self._names.from_kafka(topic["topic"], partition["partition"]) for partition in topic["partitions"]
-                ]
-                self._partitions[topic["topic"].removeprefix(self._names.prefix)] = sorted(found)
-        return [partition for topic in topics for partition in self._partitions.get(topic, ())]
+                # The public methods know no ids, and have the broker create topics.
+                request = TopicsRequest([self._names.prefix + topic for topic in topics])
+                answer = await self._admin._send_request(request)
+            self.topics.take(answer.to_object()["topics"])
+
+    async def partitions(self, topics: Collection[str]) -> list[Partition]:
+        """Returns the partitions of the topics that exist."""
+        known = self.topics
+        await self.look([topic for topic in topics if topic not in known.found])
+        there = [topic for topic in topics if topic in known.found and topic not in known.lost]
+        return [partition for topic in there for partition in known.found[topic].partitions]
+
+    async def bounds(self, partitions: Collection[Partition]) -> tuple[dict[Partition, int], dict[Partition, int]]:
+        return await self.begins(partitions), await self.ends(partitions)
 
     async def begins(self, partitions: Collection[Partition]) -> dict[Partition, int]:
         return await self._offsets(partitions, AIOKafkaConsumer.beginning_offsets)
@@ -117,13 +130,19 @@ class Reader:
         }
 
     async def deliveries(self, starts: Mapping[Partition, int]) -> AsyncGenerator[Delivery, None]:
-        """Yields events from each start to the end at the time of the call, in order within a partition."""
+        """Yields events from each start to the end at the time of the call, in order within a partition.
+
+        Raises Unanswered if a topic is lost meanwhile.
+        """
+        generations = self._generations(starts)
         ends = await self.ends(starts)
         unread = {partition for partition, start in starts.items() if start < ends[partition]}
         if not unread:
             return
         async with self._reading({partition: starts[partition] for partition in unread}) as consumer:
             while unread:
+                if self._generations(starts) != generations or not generations.keys().isdisjoint(self.topics.lost):
+                    raise Unanswered("a topic was lost while it was read")
                 for delivery in await self._page(consumer):
                     if delivery.offset < ends[delivery.partition]:
                         yield delivery
@@ -134,11 +153,15 @@ class Reader:
                         consumer.pause(self._names.in_kafka(partition))
 
     async def endless_deliveries(self, starts: Mapping[Partition, int]) -> AsyncGenerator[Delivery, None]:
-        """Yields all events from each start on, and new ones as they arrive."""
+        """Yields all events from each start on, and new ones as they arrive; ends when a topic was made anew."""
+        generations = self._generations(starts)
         async with self._reading(starts, metadata_max_age_ms=METADATA_MS) as consumer:
-            while True:
+            while self._generations(starts) == generations:
                 for delivery in await self._page(consumer, WAIT_SECONDS):
                     yield delivery
+
+    def _generations(self, partitions: Iterable[Partition]) -> dict[str, int]:
+        return {partition.topic: self.topics.generations[partition.topic] for partition in partitions}
 
     async def _page(self, consumer: AIOKafkaConsumer, seconds: float = PAGE_SECONDS) -> list[Delivery]:
         pages = await consumer.getmany(timeout_ms=int(1000 * seconds), max_records=PAGE_RECORDS)

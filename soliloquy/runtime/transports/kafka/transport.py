@@ -18,8 +18,8 @@ from soliloquy.runtime.topics import DLQ, TOPICS, origin
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from soliloquy.runtime.transports.kafka.connection import Names, client_options, connecting, described
 from soliloquy.runtime.transports.kafka.consumer import KafkaConsumer
-from soliloquy.runtime.transports.kafka.positions import BatchMetrics, position_of
-from soliloquy.runtime.transports.kafka.reader import PAUSE_SECONDS, Reader, retry_until_answered
+from soliloquy.runtime.transports.kafka.positions import BatchMetrics, position_of, usable
+from soliloquy.runtime.transports.kafka.reader import PAUSE_SECONDS, Reader
 from soliloquy.runtime.transports.kafka.records import headers_of
 from soliloquy.runtime.transports.port import Backlog, Delivery, Listener, Partition, Unanswered, Watermark
 
@@ -49,20 +49,16 @@ class KafkaTransport:
         async with contextlib.AsyncExitStack() as stack:
             async with connecting(self._settings):
                 await stack.enter_async_context(self._reader)
-                self._producer = AIOKafkaProducer(
-                    **client_options(self._settings),
-                    request_timeout_ms=int(1000 * self._settings.request_seconds),
-                    enable_idempotence=True,
-                    acks="all",
-                    compression_type="lz4",
-                )
-                stack.push_async_callback(self._producer.stop)
-                await self._producer.start()
+                await self._start_producer(stack)
             self._open = stack.pop_all()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self._open.aclose()
+
+    @property
+    def fault(self) -> str:
+        return self._reader.topics.fault
 
     async def publish(self, events: Sequence[Event]) -> None:
         for event in events:
@@ -91,17 +87,29 @@ class KafkaTransport:
             if numbers is None or partition.number in numbers
         ]
         marks = await self._reader.watermarks(REPLAYED, partitions) if topic.endswith(DLQ) else {}
-        chosen = _chosen(await self._reader.begins(partitions), starts)
-        async with contextlib.aclosing(self._reader.deliveries(chosen)) as deliveries:
+        begins, ends = await self._reader.bounds(partitions)
+        read = {place: usable(marks.get(place), begins[place], ends[place]) for place in partitions}
+        async with contextlib.aclosing(self._reader.deliveries(_chosen(begins, starts))) as deliveries:
             async for delivery in deliveries:
-                known = marks.get(delivery.partition)
-                if known is None or not known.is_finished(delivery.offset):
+                if not read[delivery.partition].is_finished(delivery.offset):
                     yield delivery
 
     async def follow(self, topic: str, starts: Mapping[int, int] | None = None) -> AsyncGenerator[Delivery, None]:
-        chosen = _chosen(await retry_until_answered(partial(self._begins, topic)), starts)
+        generations, generation = self._reader.topics.generations, 0
+        chosen: dict[Partition, int] = {}
         while True:
             try:
+                if generations[topic] != generation or not chosen:
+                    begins, ends = await self._reader.bounds(await self._reader.partitions([topic]))
+                    if not begins:
+                        raise Unanswered(f"there is no topic {topic}")
+                    chosen = {
+                        # A start beyond the end belongs to an earlier topic of this name.
+                        place: start if start <= ends[place] else begins[place]
+                        for place, start in _chosen(begins, starts).items()
+                    }
+                    # So do all of them once the topic is made anew.
+                    starts, generation = None, generations[topic]
                 async with contextlib.aclosing(self._reader.endless_deliveries(chosen)) as deliveries:
                     async for delivery in deliveries:
                         yield delivery
@@ -122,28 +130,37 @@ class KafkaTransport:
         ]
 
     async def dead_letters(self) -> Mapping[str, int]:
-        partitions = await self._reader.partitions(DEAD_LETTER_TOPICS)
-        begins, ends = await self._reader.begins(partitions), await self._reader.ends(partitions)
-        filled = [partition for partition in partitions if begins[partition] < ends[partition]]
+        begins, ends = await self._reader.bounds(await self._reader.partitions(DEAD_LETTER_TOPICS))
+        filled = [partition for partition, end in ends.items() if begins[partition] < end]
         marks = await self._reader.watermarks(REPLAYED, filled)
         counts: defaultdict[str, int] = defaultdict(int)
         for partition in filled:
-            known = marks.get(partition)
-            left = known.unfinished(ends[partition]) if known else ends[partition] - begins[partition]
-            counts[partition.topic] += left
+            mark = usable(marks.get(partition), begins[partition], ends[partition])
+            counts[partition.topic] += mark.unfinished(ends[partition])
         return {topic: count for topic, count in counts.items() if count}
 
     async def replay(self, letters: Sequence[Delivery]) -> None:
         await self._publish([replayed(letter.event) for letter in letters])
         partitions = {letter.partition for letter in letters}
-        begins, known = await self._reader.begins(partitions), await self._reader.watermarks(REPLAYED, partitions)
-        watermarks = {partition: known.get(partition, Watermark(begins[partition] - 1)) for partition in partitions}
+        marks = await self._reader.watermarks(REPLAYED, partitions)
+        begins, ends = await self._reader.bounds(partitions)
+        watermarks = {each: usable(marks.get(each), begins[each], ends[each]) for each in partitions}
         for letter in letters:
             watermarks[letter.partition].skip(letter.offset)
         await self._commit(REPLAYED, watermarks)
 
-    async def _begins(self, topic: str) -> Mapping[Partition, int]:
-        return await self._reader.begins(await self._reader.partitions([topic]))
+    async def _start_producer(self, stack: contextlib.AsyncExitStack) -> None:
+        remade = self._reader.topics.generations.total()
+        producer = AIOKafkaProducer(
+            **client_options(self._settings),
+            request_timeout_ms=int(1000 * self._settings.request_seconds),
+            enable_idempotence=True,
+            acks="all",
+            compression_type="lz4",
+        )
+        stack.push_async_callback(producer.stop)
+        await producer.start()
+        self._producer, self._remade = producer, remade
 
     async def _publish(self, events: Sequence[Event]) -> None:
         """Publishes events of tables last: a table must not mention events that are not durable yet."""
@@ -157,20 +174,39 @@ class KafkaTransport:
     async def _send(self, events: Sequence[Event]) -> None:
         """Retries until the brokers accept all events. A failed event takes along all events of its key.
 
-        Raises KafkaUnavailable where retrying is no use.
+        Waits for lost topics. Raises KafkaUnavailable where retrying is no use.
         """
         while events:
-            # Concurrently, so that all events for one broker share a request.
-            failures = await asyncio.gather(*[self._send_batch(*batch) for batch in _by_topic(events).items()])
-            failed = {key: answer for failure in failures for key, answer in failure.items()}
-            for answer in failed.values():
-                # Retriable to aiokafka, which has looked for the topic for as long as a request may take.
-                missing = isinstance(answer, UnknownTopicOrPartitionError)
-                if missing or not (isinstance(answer, KafkaError) and answer.retriable):
-                    raise KafkaUnavailable(described(answer, self._settings)) from answer
-            events = [event for event in events if event.key in failed]
+            if self._reader.topics.lost.isdisjoint(event.topic for event in events):
+                failed = await self._attempt(events)
+                events = [event for event in events if event.key in failed]
             if events:
                 await asyncio.sleep(PAUSE_SECONDS)
+
+    async def _attempt(self, events: Sequence[Event]) -> Mapping[str, BaseException]:
+        """Returns why events are not durable, by their keys."""
+        try:
+            # Only a topic that was there can be lost.
+            await self._reader.partitions({event.topic for event in events})
+            if self._remade != self._reader.topics.generations.total():
+                # A cluster that lost its data may give the id of this producer to another one, and would take the
+                # events of one for repeats of the other's.
+                await self._start_producer(self._open)
+        except (KafkaError, Unanswered) as error:
+            return {event.key: error for event in events}
+        # Concurrently, so that all events for one broker share a request.
+        failures = await asyncio.gather(*[self._send_batch(*batch) for batch in _by_topic(events).items()])
+        failed = {key: answer for failure in failures for key, answer in failure.items()}
+        for answer in failed.values():
+            # aiokafka has looked for a missing topic for as long as a request may take, and calls that retriable.
+            missing = isinstance(answer, UnknownTopicOrPartitionError) and self._never_was(answer)
+            if missing or not (isinstance(answer, KafkaError) and answer.retriable):
+                raise KafkaUnavailable(described(answer, self._settings)) from answer
+        return failed
+
+    def _never_was(self, missing: UnknownTopicOrPartitionError) -> bool:
+        names = [str(name).removeprefix(self._settings.prefix) for name in missing.args]
+        return any(name not in self._reader.topics.found for name in names)
 
     async def _send_batch(self, topic: str, batch: Sequence[Event]) -> Mapping[str, BaseException]:
         """Returns why events are not durable, by their keys."""
@@ -206,12 +242,12 @@ class KafkaTransport:
             raise _Unpublished(faults)
 
     async def _backlog_of(self, group: str) -> list[Backlog]:
-        watermarks = {
-            partition: known
-            for partition, known in (await self._reader.watermarks(group)).items()
-            if origin(partition.topic) in TOPICS
-        }
-        ends = await self._reader.ends(watermarks)
+        committed = await self._reader.watermarks(group)
+        topics = {partition.topic for partition in committed if origin(partition.topic) in TOPICS}
+        begins, ends = await self._reader.bounds(
+            [partition for partition in await self._reader.partitions(topics) if partition in committed]
+        )
+        watermarks = {each: usable(committed[each], begins[each], ends[each]) for each in ends}
         left = {partition: known.unfinished(ends[partition]) for partition, known in watermarks.items()}
         oldest = await self._oldest({partition: watermarks[partition] for partition in left if left[partition]})
         by_topic = itertools.groupby(sorted(watermarks), key=lambda partition: partition.topic)

@@ -1,0 +1,172 @@
+"""A topic that is deleted, or that comes back shorter, is named, and stops no consumer."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from functools import partial
+
+import pytest
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from prometheus_client import REGISTRY
+
+from soliloquy.runtime.events import Outcome
+from soliloquy.runtime.transports.port import Partition, Transport, Watermark
+from soliloquy.v1.events_pb2 import ConversationStarted
+from tests.integration.transport.kafka import PARTITIONS, connect, fresh_address, settings
+from tests.integration.transport.support import held, idle, reply, serving, started, student
+from tests.waiting import until
+
+TOPIC = "conversation.started"
+
+
+class Topics:
+    """Deletes topics and makes them again."""
+
+    def __init__(self, address: str, admin: AIOKafkaAdminClient) -> None:
+        self.settings = settings(address)
+        self._admin = admin
+
+    async def delete(self, topic: str) -> None:
+        await self._admin.delete_topics([self.settings.prefix + topic])
+        await until(partial(self._is_gone, topic))
+
+    async def make(self, topic: str) -> None:
+        await self._admin.create_topics([NewTopic(self.settings.prefix + topic, PARTITIONS, 1)])
+
+    async def _is_gone(self, topic: str) -> bool:
+        return self.settings.prefix + topic not in await self._admin.list_topics()
+
+
+@pytest.fixture
+async def address(kafka: str) -> str:
+    return await fresh_address(kafka)
+
+
+@pytest.fixture
+async def topics(address: str) -> AsyncIterator[Topics]:
+    admin = AIOKafkaAdminClient(bootstrap_servers=settings(address).bootstrap)
+    await admin.start()
+    try:
+        yield Topics(address, admin)
+    finally:
+        await admin.close()
+
+
+class Handled:
+    """Keeps the keys of what a service handles."""
+
+    def __init__(self) -> None:
+        self.keys: list[str] = []
+
+    async def __call__(self, message: ConversationStarted) -> Outcome:
+        self.keys.append(message.conversation.id)
+        return await reply(message)
+
+    def has(self, *keys: str) -> bool:
+        return set(keys) <= set(self.keys)
+
+
+def lost(topic: str = TOPIC) -> float:
+    return REGISTRY.get_sample_value("soliloquy_topics_lost_total", {"topic": topic}) or 0.0
+
+
+async def backlog(transport: Transport) -> list[int]:
+    return [each.events for each in await transport.backlog() if each.group == "student"]
+
+
+async def test_a_deleted_topic_is_named_until_it_is_back_and_work_goes_on(
+    address: str, topics: Topics, caplog: pytest.LogCaptureFixture
+) -> None:
+    handled, before = Handled(), lost()
+    keys = [f"c{number}" for number in range(200)]
+    async with connect(address) as transport, serving(student(handled), transport) as stage:
+        await transport.publish([started(key) for key in keys])
+        await until(lambda: handled.has(*keys))
+        await until(lambda: idle(transport))
+        assert transport.fault == ""
+        await topics.delete(TOPIC)
+        async with asyncio.timeout(10):
+            await until(lambda: transport.fault)
+        reach = f"--kafka {topics.settings.bootstrap} --kafka-prefix {topics.settings.prefix}"
+        named = f"{TOPIC} is missing: run `soliloquy topics apply {reach}`"
+        assert transport.fault == f"{topics.settings.bootstrap}: {named}"
+        assert [
+            record.message for record in caplog.records if TOPIC in record.message and "soliloquy" in record.name
+        ] == [f"topics are gone with their events: {named}"]
+        assert lost() == before + 1
+        await topics.make(TOPIC)
+        await until(lambda: not transport.fault)
+        await transport.publish([started(key) for key in ("new", "newer", "newest")])
+        await until(lambda: handled.has("new", "newer", "newest"))
+        await until(lambda: idle(transport))
+        await until(lambda: stage.fault == "")
+    assert len(handled.keys) == len(keys) + 3
+
+
+@pytest.mark.parametrize("new", [3, 300], ids=["shorter", "longer"])
+async def test_a_topic_that_was_made_anew_is_read_from_its_beginning(address: str, topics: Topics, new: int) -> None:
+    handled, before = Handled(), lost()
+    async with connect(address) as transport, connect(address) as writer, serving(student(handled), transport):
+        await transport.publish([started(f"c{number}") for number in range(100)])
+        await until(lambda: len(handled.keys) == 100)
+        await until(lambda: idle(transport))
+        await topics.delete(TOPIC)
+        await topics.make(TOPIC)
+        keys = [f"new{number}" for number in range(new)]
+        await writer.publish([started(key) for key in keys])
+        await until(lambda: handled.has(*keys))
+        await until(lambda: idle(transport))
+        assert lost() == before + 1
+    assert len(handled.keys) == 100 + new
+
+
+async def test_a_position_beyond_the_end_is_taken_for_the_beginning_and_no_backlog_is_negative(
+    address: str, topics: Topics
+) -> None:
+    handled = Handled()
+    async with connect(address) as transport:
+        async with serving(student(handled), transport):
+            await transport.publish([started("c")])
+            await until(lambda: handled.has("c"))
+            await until(lambda: idle(transport))
+        beyond = {Partition(TOPIC, number): Watermark(164) for number in range(PARTITIONS)}
+        await transport._commit("student", beyond)
+        await transport.publish([started(key) for key in ("d", "e")])
+        assert sorted(await backlog(transport)) == [0, 3]
+        async with serving(student(handled), transport):
+            await until(lambda: handled.has("d", "e"))
+            await until(lambda: idle(transport))
+        assert await backlog(transport) == [0, 0]
+
+
+async def test_a_follower_goes_on_with_a_topic_that_was_made_anew(address: str, topics: Topics) -> None:
+    seen: list[str] = []
+
+    async def follow(transport: Transport) -> None:
+        beyond = dict.fromkeys(range(PARTITIONS), 164)
+        async for delivery in transport.follow(TOPIC, beyond):
+            seen.append(delivery.event.key)  # noqa: PERF401 (it never ends)
+
+    async with connect(address) as transport:
+        following = asyncio.create_task(follow(transport))
+        for key in ("c", "d", "e"):
+            await transport.publish([started(key)])
+            await until(partial(seen.count, key))
+            assert [each.event.key for each in await held(transport, TOPIC)] == [key]
+            await topics.delete(TOPIC)
+            await topics.make(TOPIC)
+        following.cancel()
+
+
+async def test_outputs_wait_for_a_topic_that_is_gone(address: str, topics: Topics) -> None:
+    handled = Handled()
+    async with connect(address) as transport, serving(student(handled), transport) as stage:
+        await transport.publish([started("c")])
+        await until(lambda: idle(transport))
+        await topics.delete("student.replied")
+        await until(lambda: "student.replied is missing" in transport.fault)
+        await transport.publish([started("d"), started("e")])
+        await until(lambda: handled.has("d", "e"))
+        await topics.make("student.replied")
+        await until(lambda: idle(transport))
+        assert (stage.fault, len(handled.keys)) == ("", 3)
+        assert {each.event.key for each in await held(transport, "student.replied")} == {"d", "e"}
