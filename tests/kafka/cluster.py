@@ -162,6 +162,11 @@ class KafkaCluster:
     def kill(self, node: int) -> None:
         self._nodes[node].kill()
 
+    def lose_data(self, node: int) -> None:
+        """Takes everything that a node holds; it has to be down."""
+        self._nodes[node].lose_data()
+        self._format()
+
     def cut(self, node: int) -> None:
         """Disconnects a running node from its peers and clients."""
         self._cables.cut(node)

@@ -98,6 +98,10 @@ class Node:
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
 
+    def lose_data(self) -> None:
+        assert self.process is None, f"node {self.id} is up"
+        shutil.rmtree(self.folder / "data")
+
     def complaints(self) -> str:
         """Returns the end of its log since the last start, without info lines and stack traces."""
         lines = self.log.read_bytes()[self._log_start :].decode(errors="replace").splitlines()

@@ -140,6 +140,10 @@ class Installation:
         status, _ = self._get(post, "/readyz")
         return status == 200
 
+    def why_not_ready(self, post: str) -> str:
+        _, why = self._get(post, "/readyz")
+        return why
+
     def wait_until_ready(self, seconds: float = READY_SECONDS) -> float:
         def serves() -> bool:
             assert self.runs, f"up has ended: {self.said[-1000:]}"
@@ -185,7 +189,7 @@ class Installation:
                 return response.status, response.read().decode()
         except urllib.error.HTTPError as error:
             with error:
-                return error.code, ""
+                return error.code, error.read().decode()
         except OSError:
             return 0, ""
 

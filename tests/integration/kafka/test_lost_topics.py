@@ -3,19 +3,25 @@
 import asyncio
 from collections.abc import AsyncIterator
 from functools import partial
+from pathlib import Path
 
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from prometheus_client import REGISTRY
 
 from soliloquy.runtime.events import Outcome
+from soliloquy.runtime.transports.kafka.transport import KafkaTransport
 from soliloquy.runtime.transports.port import Partition, Transport, Watermark
 from soliloquy.v1.events_pb2 import ConversationStarted
 from tests.integration.transport.kafka import PARTITIONS, connect, fresh_address, settings
-from tests.integration.transport.support import held, idle, reply, serving, started, student
+from tests.integration.transport.support import held, idle, metric, reply, serving, started, student
+from tests.kafka.cluster import KafkaCluster
+from tests.kafka.fixtures import started as started_cluster
 from tests.waiting import until
 
 TOPIC = "conversation.started"
+# Longer than a group and a cluster wait for a broker.
+DOWN_SECONDS = 20.0
 
 
 class Topics:
@@ -170,3 +176,89 @@ async def test_outputs_wait_for_a_topic_that_is_gone(address: str, topics: Topic
         await until(lambda: idle(transport))
         assert (stage.fault, len(handled.keys)) == ("", 3)
         assert {each.event.key for each in await held(transport, "student.replied")} == {"d", "e"}
+
+
+async def test_a_service_works_on_with_a_broker_that_lost_its_data_and_has_its_topics_again(tmp_path: Path) -> None:
+    handled = Handled()
+    with started_cluster(KafkaCluster(tmp_path, heap="256m")) as cluster:
+        address = await fresh_address(cluster.bootstrap)
+        async with connect(address) as transport, serving(student(handled), transport) as stage:
+            keys = [f"c{number}" for number in range(100)]
+            await transport.publish([started(key) for key in keys])
+            await until(lambda: handled.has(*keys))
+            await until(lambda: idle(transport))
+            cluster.kill(1)
+            cluster.lose_data(1)
+            await asyncio.to_thread(cluster.start_node, 1)
+            await until(lambda: TOPIC in transport.fault)
+            await fresh_address(cluster.bootstrap, prefix=settings(address).prefix)
+            await transport.publish([started(key) for key in ("new", "newer", "newest")])
+            await until(lambda: handled.has("new", "newer", "newest"))
+            await until(lambda: idle(transport))
+            await until(lambda: not transport.fault and not stage.fault)
+            assert len(await held(transport, "student.replied")) == 3
+
+
+class Undisturbed:
+    """Fails if positions go back, events are repeated, or a topic is taken for a lost one."""
+
+    def __init__(self, caplog: pytest.LogCaptureFixture) -> None:
+        self._caplog = caplog
+        self._positions: dict[Partition, int] = {}
+        self._repeated = self._repeats()
+
+    async def look(self, transport: Transport) -> None:
+        assert isinstance(transport, KafkaTransport)
+        positions = {each: mark.position for each, mark in (await transport._reader.watermarks("student")).items()}
+        assert all(position >= self._positions.get(each, -1) for each, position in positions.items())
+        self._positions |= positions
+        assert self._repeats() == self._repeated
+        assert transport._reader.topics.generations.total() == 0
+        assert [each.message for each in self._caplog.records if each.name.startswith("soliloquy")] == []
+
+    def _repeats(self) -> float:
+        return metric("soliloquy_events_duplicate_total")
+
+
+async def test_members_that_come_and_go_take_no_topic_for_a_lost_one(
+    address: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    handled, undisturbed = Handled(), Undisturbed(caplog)
+    async with connect(address) as transport, serving(student(handled), transport):
+        for number in range(4):
+            keys = [f"{number}-{each}" for each in range(50)]
+            await transport.publish([started(key) for key in keys])
+            async with connect(address) as other, serving(student(handled), other):
+                await until(partial(handled.has, *keys))
+            await until(lambda: idle(transport))
+            await undisturbed.look(transport)
+    assert len(handled.keys) == 200
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("brokers", [1, 3])
+async def test_brokers_that_are_down_take_no_topic_along(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, brokers: int
+) -> None:
+    handled, undisturbed = Handled(), Undisturbed(caplog)
+    with started_cluster(KafkaCluster(tmp_path, brokers=brokers, heap="256m")) as cluster:
+        address = await fresh_address(cluster.bootstrap, replication=brokers)
+        async with connect(address) as transport, serving(student(handled), transport) as stage:
+            for node in range(1, brokers + 1):
+                keys = [f"{node}-{each}" for each in range(50)]
+                await transport.publish([started(key) for key in keys])
+                await until(partial(handled.has, *keys))
+                await until(lambda: idle(transport))
+                await undisturbed.look(transport)
+                await asyncio.to_thread(cluster.kill, node)
+                # Others lead its partitions meanwhile, if there are any.
+                await asyncio.sleep(DOWN_SECONDS)
+                assert transport.fault == ""
+                await asyncio.to_thread(cluster.start_node, node)
+                await until(lambda: stage.fault == "")
+                await undisturbed.look(transport)
+            await transport.publish([started("last")])
+            await until(lambda: handled.has("last"))
+            await until(lambda: idle(transport))
+            await undisturbed.look(transport)
+    assert len(handled.keys) == 50 * brokers + 1

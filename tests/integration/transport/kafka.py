@@ -23,14 +23,16 @@ def connect(address: str) -> KafkaTransport:
     return KafkaTransport(settings(address))
 
 
-async def fresh_address(bootstrap: str, topics: Sequence[str] = TOPICS) -> str:
-    """Creates empty topics under fresh names."""
-    prefix = f"test-{uuid.uuid4().hex[:8]}."
+async def fresh_address(
+    bootstrap: str, topics: Sequence[str] = TOPICS, *, replication: int = 1, prefix: str = ""
+) -> str:
+    """Creates empty topics, under fresh names unless a prefix is given."""
+    prefix = prefix or f"test-{uuid.uuid4().hex[:8]}."
     admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
     await admin.start()
     try:
         names = [f"{prefix}{topic}{suffix}" for topic in topics for suffix in ("", RETRY, DLQ)]
-        await admin.create_topics([NewTopic(name, PARTITIONS, 1) for name in names])
+        await admin.create_topics([NewTopic(name, PARTITIONS, replication) for name in names])
 
         async def led() -> bool:
             found = await admin.describe_topics(names)

@@ -17,7 +17,7 @@ from tests.integration.transport.kafka import connect as open_kafka
 from tests.integration.transport.kafka import settings as settings_of
 from tests.integration.transport.recovery import RecoveryContract
 from tests.integration.transport.runs import RunsContract
-from tests.integration.transport.support import Connect, held, idle, reply, serving, started, student
+from tests.integration.transport.support import Connect, held, idle, ordinals, reply, serving, started, student
 from tests.waiting import until
 
 Started = events_pb2.ConversationStarted
@@ -90,6 +90,16 @@ async def test_a_missing_topic_ends_publishing_with_the_command_that_makes_it(ad
         f"{settings.bootstrap} lacks the topic {settings.prefix}calculation.needed: "
         f"run `soliloquy topics apply --kafka {settings.bootstrap} --kafka-prefix {settings.prefix}`"
     )
+
+
+async def test_events_of_a_producer_whose_id_the_cluster_gave_to_another_are_published(address: str) -> None:
+    async with open_kafka(address) as first, open_kafka(address) as second:
+        # More than the broker remembers of a producer.
+        for number in range(8):
+            await first.publish([started("c", number)])
+        second._producer._txn_manager._pid_and_epoch = first._producer._txn_manager._pid_and_epoch
+        await second.publish([started("c", 8)])
+        assert ordinals(await held(first, "conversation.started")) == {"c": list(range(9))}
 
 
 async def test_faststream_counts_what_is_published_and_received(connect: Connect, address: str) -> None:

@@ -1,5 +1,6 @@
 """Checks what `soliloquy top` draws, in terminals of any width."""
 
+import asyncio
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -12,7 +13,9 @@ from rich.console import Console
 from soliloquy.cli.main import commands
 from soliloquy.cli.scraping import Interval, Scrape, read
 from soliloquy.cli.top import Overview, overview, view
+from soliloquy.runtime.health import serve_probes
 from soliloquy.runtime.http_server import listening
+from soliloquy.runtime.metrics import SERVICE_READY
 
 STUDENT = """
 # TYPE soliloquy_lanes gauge
@@ -133,6 +136,19 @@ def test_a_service_that_does_not_answer_is_a_line_and_the_others_are_shown(servi
     assert (result.exit_code, result.stderr) == (0, "")
     assert f"{away} does not answer" in result.stdout
     assert "tutor" in result.stdout
+
+
+async def test_what_keeps_a_service_from_serving_is_a_line() -> None:
+    SERVICE_READY.labels("tutor").set(0)
+    try:
+        async with serve_probes(
+            "127.0.0.1:0", lambda: ["kafka:9092: student.replied is missing", "and more"]
+        ) as address:
+            arguments = ["top", address, "--once", "--every", "0ms"]
+            result = await asyncio.to_thread(CliRunner().invoke, commands, arguments)
+    finally:
+        SERVICE_READY.remove("tutor")
+    assert f"{address}: kafka:9092: student.replied is missing; and more" in " ".join(result.stdout.split())
 
 
 def test_json_is_an_object_for_each_look(service: str) -> None:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Self
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
-from aiokafka.errors import KafkaError, UnknownTopicOrPartitionError
+from aiokafka.errors import KafkaError, OutOfOrderSequenceNumber, UnknownTopicOrPartitionError
 
 from soliloquy.runtime.events import Event, checked
 from soliloquy.runtime.retry import replayed
@@ -198,6 +198,10 @@ class KafkaTransport:
         failures = await asyncio.gather(*[self._send_batch(*batch) for batch in _by_topic(events).items()])
         failed = {key: answer for failure in failures for key, answer in failure.items()}
         for answer in failed.values():
+            if isinstance(answer, OutOfOrderSequenceNumber):
+                # The cluster knows another producer by this id.
+                self._remade = -1
+                continue
             # aiokafka has looked for a missing topic for as long as a request may take, and calls that retriable.
             missing = isinstance(answer, UnknownTopicOrPartitionError) and self._never_was(answer)
             if missing or not (isinstance(answer, KafkaError) and answer.retriable):
