@@ -34,19 +34,13 @@ def scrape(addresses: Mapping[str, str]) -> Scrape:
     """Scrapes every process, given its name and address."""
     with ThreadPoolExecutor(max_workers=min(len(addresses), _THREADS)) as threads:
         answers = dict(zip(addresses, threads.map(_samples, addresses, addresses.values()), strict=True))
-        samples = {name: answer for name, answer in answers.items() if not isinstance(answer, str)}
-        faulty = [name for name, known in samples.items() if not all(_readiness(known))]
-        faults = dict(zip(faulty, threads.map(lambda name: _fault(addresses[name]), faulty), strict=True))
+        faults = dict(zip(addresses, threads.map(_fault, addresses.values()), strict=True))
     return Scrape(
         at=time.monotonic(),
-        samples=samples,
+        samples={name: answer for name, answer in answers.items() if not isinstance(answer, str)},
         silent={name: answer for name, answer in answers.items() if isinstance(answer, str)},
         faults={name: fault for name, fault in faults.items() if fault},
     )
-
-
-def _readiness(samples: Samples) -> Iterator[float]:
-    return (value for (name, _), value in samples.items() if name == "soliloquy_service_ready")
 
 
 def _fault(address: str) -> str:

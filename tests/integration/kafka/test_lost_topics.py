@@ -1,12 +1,13 @@
 """A topic that is deleted, or that comes back shorter, is named, and stops no consumer."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 
 import pytest
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic
 from prometheus_client import REGISTRY
 
 from soliloquy.runtime.events import Outcome
@@ -37,6 +38,9 @@ class Topics:
 
     async def make(self, topic: str) -> None:
         await self._admin.create_topics([NewTopic(self.settings.prefix + topic, PARTITIONS, 1)])
+
+    async def grow(self, topic: str, partitions: int) -> None:
+        await self._admin.create_partitions({self.settings.prefix + topic: NewPartitions(partitions)})
 
     async def _is_gone(self, topic: str) -> bool:
         return self.settings.prefix + topic not in await self._admin.list_topics()
@@ -125,6 +129,28 @@ async def test_a_topic_that_was_made_anew_is_read_from_its_beginning(address: st
     assert len(handled.keys) == 100 + new
 
 
+async def test_a_topic_that_was_made_anew_while_a_service_was_busy_is_read_from_its_beginning(
+    address: str, topics: Topics
+) -> None:
+    handled, before, idle_again = Handled(), lost(), asyncio.Event()
+
+    async def work(message: ConversationStarted) -> Outcome:
+        await idle_again.wait()
+        return await handled(message)
+
+    async with connect(address) as transport, serving(student(work, max_in_flight=2), transport):
+        await transport.publish([started(f"c{number}") for number in range(100)])
+        # Its partitions are paused: the client asks nothing of the topic.
+        await until(lambda: REGISTRY.get_sample_value("soliloquy_lanes_in_use", {"service": "student"}) == 2)
+        await topics.delete(TOPIC)
+        await topics.make(TOPIC)
+        await until(lambda: lost() == before + 1)
+        await transport.publish([started(key) for key in ("new", "newer", "newest")])
+        idle_again.set()
+        await until(lambda: handled.has("new", "newer", "newest"))
+        await until(lambda: idle(transport))
+
+
 async def test_a_position_beyond_the_end_is_taken_for_the_beginning_and_no_backlog_is_negative(
     address: str, topics: Topics
 ) -> None:
@@ -163,6 +189,25 @@ async def test_a_follower_goes_on_with_a_topic_that_was_made_anew(address: str, 
         following.cancel()
 
 
+async def test_a_follower_reads_the_partitions_that_a_topic_gains(address: str, topics: Topics) -> None:
+    seen: set[int] = set()
+
+    async def follow(transport: Transport) -> None:
+        async for delivery in transport.follow(TOPIC):
+            seen.add(delivery.partition.number)
+
+    async with connect(address) as transport:
+        following = asyncio.create_task(follow(transport))
+        await transport.publish([started(f"c{number}") for number in range(100)])
+        await until(lambda: len(seen) == PARTITIONS)
+        await topics.grow(TOPIC, PARTITIONS + 2)
+        # A producer that knows the partitions there are.
+        async with connect(address) as writer:
+            await writer.publish([started(f"d{number}") for number in range(100)])
+        await until(lambda: len(seen) == PARTITIONS + 2)
+        following.cancel()
+
+
 async def test_outputs_wait_for_a_topic_that_is_gone(address: str, topics: Topics) -> None:
     handled = Handled()
     async with connect(address) as transport, serving(student(handled), transport) as stage:
@@ -197,6 +242,29 @@ async def test_a_service_works_on_with_a_broker_that_lost_its_data_and_has_its_t
             await until(lambda: idle(transport))
             await until(lambda: not transport.fault and not stage.fault)
             assert len(await held(transport, "student.replied")) == 3
+
+
+async def test_events_that_follow_in_a_log_that_lost_its_end_are_handled(tmp_path: Path) -> None:
+    handled, before = Handled(), lost()
+    with started_cluster(KafkaCluster(tmp_path, heap="256m")) as cluster:
+        address = await fresh_address(cluster.bootstrap)
+        async with connect(address) as transport, serving(student(handled), transport) as stage:
+            for number in range(40):
+                await transport.publish([started(f"{number}-{each}") for each in range(10)])
+            await until(lambda: len(handled.keys) == 400)
+            await until(lambda: idle(transport))
+            cluster.kill(1)
+            logs = list(tmp_path.glob(f"node-1/data/{settings(address).prefix}{TOPIC}-*/*.log"))
+            assert len(logs) == PARTITIONS
+            for log in logs:
+                os.truncate(log, log.stat().st_size // 2)
+            await asyncio.to_thread(cluster.start_node, 1)
+            new = [f"new{number}" for number in range(20)]
+            await transport.publish([started(key) for key in new])
+            await until(lambda: handled.has(*new))
+            await until(lambda: idle(transport))
+            await until(lambda: stage.fault == "")
+    assert (len(handled.keys), lost()) == (420, before)
 
 
 class Undisturbed:

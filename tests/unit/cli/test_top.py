@@ -15,7 +15,6 @@ from soliloquy.cli.scraping import Interval, Scrape, read
 from soliloquy.cli.top import Overview, overview, view
 from soliloquy.runtime.health import serve_probes
 from soliloquy.runtime.http_server import listening
-from soliloquy.runtime.metrics import SERVICE_READY
 
 STUDENT = """
 # TYPE soliloquy_lanes gauge
@@ -139,15 +138,9 @@ def test_a_service_that_does_not_answer_is_a_line_and_the_others_are_shown(servi
 
 
 async def test_what_keeps_a_service_from_serving_is_a_line() -> None:
-    SERVICE_READY.labels("tutor").set(0)
-    try:
-        async with serve_probes(
-            "127.0.0.1:0", lambda: ["kafka:9092: student.replied is missing", "and more"]
-        ) as address:
-            arguments = ["top", address, "--once", "--every", "0ms"]
-            result = await asyncio.to_thread(CliRunner().invoke, commands, arguments)
-    finally:
-        SERVICE_READY.remove("tutor")
+    async with serve_probes("127.0.0.1:0", lambda: ["kafka:9092: student.replied is missing", "and more"]) as address:
+        arguments = ["top", address, "--once", "--every", "0ms"]
+        result = await asyncio.to_thread(CliRunner().invoke, commands, arguments)
     assert f"{address}: kafka:9092: student.replied is missing; and more" in " ".join(result.stdout.split())
 
 

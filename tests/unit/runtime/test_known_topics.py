@@ -6,6 +6,7 @@ import pytest
 
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.kafka.known_topics import KnownTopics
+from soliloquy.runtime.transports.kafka.topic_ids import TopicsRequest
 from soliloquy.runtime.transports.port import Partition
 
 TOPIC = "student.replied"
@@ -45,6 +46,16 @@ def test_a_topic_that_never_was_is_not_lost() -> None:
     assert known(GONE, GONE, GONE).lost == set()
 
 
+def test_a_topic_that_a_broker_made_by_itself_with_fewer_partitions_is_a_fault_until_it_has_them_all() -> None:
+    topics = known(answer(OLD, partitions=12), answer(NEW, partitions=1))
+    assert topics.fault == (
+        f"kafka:9092: {TOPIC} has 1 partitions, not 12: "
+        "run `soliloquy topics apply --kafka kafka:9092 --kafka-prefix x. --grow`"
+    )
+    topics.take(answer(NEW, partitions=12))
+    assert topics.fault == ""
+
+
 @pytest.mark.parametrize("error", [LEADER_MISSING, FORBIDDEN])
 def test_an_answer_that_says_nothing_of_a_topic_changes_nothing(error: int) -> None:
     topics = known(answer(OLD), *[answer(error=error, partitions=0)] * 3)
@@ -64,3 +75,8 @@ def test_brokers_that_learn_of_ids_and_those_that_do_not_know_them_lose_no_topic
     assert (topics.lost, topics.generations.total(), topics.found[TOPIC].id) == (set(), 0, OLD)
     topics.take(answer(NEW))
     assert topics.generations[TOPIC] == 1
+
+
+def test_brokers_that_do_not_know_ids_are_asked_as_before() -> None:
+    request = TopicsRequest([f"x.{TOPIC}"])
+    assert [request.prepare({request.API_KEY: (0, newest)}).API_VERSION for newest in (9, 13)] == [5, 10]

@@ -33,6 +33,8 @@ class KnownTopics:
         self.found: dict[str, FoundTopic] = {}
         self._former_ids: set[bytes] = set()
         self._missed: Counter[str] = Counter()
+        # The most partitions that each had: a broker may make a missing topic by itself, with fewer.
+        self._most: Counter[str] = Counter()
         # How often each was made anew.
         self.generations: Counter[str] = Counter()
 
@@ -43,7 +45,16 @@ class KnownTopics:
 
     @property
     def fault(self) -> str:
-        return f"{self._settings.bootstrap}: {missing(_sorted(self.lost), self._settings)}" if self.lost else ""
+        counts = {topic: len(self.found[topic].partitions) for topic in self.found.keys() - self.lost}
+        fewer = [
+            f"{topic} has {count} partitions, not {self._most[topic]}"
+            for topic, count in sorted(counts.items())
+            if count < self._most[topic]
+        ]
+        faults = [missing(_sorted(self.lost), self._settings)] if self.lost else []
+        if fewer:
+            faults.append(f"{some(fewer)}: run `soliloquy topics apply {self._settings.options} --grow`")
+        return f"{self._settings.bootstrap}: {'; '.join(faults)}" if faults else ""
 
     def take(self, answers: Sequence[Any]) -> None:
         """Takes what a broker answered about topics."""
@@ -77,6 +88,7 @@ class KnownTopics:
             # This broker has not heard yet that the topic was deleted.
             return False
         del self._missed[topic]
+        self._most[topic] = max(self._most[topic], len(found.partitions))
         before = self.found.get(topic, found)
         self.found[topic] = found if found.id else found._replace(id=before.id)
         if before.id in (b"", self.found[topic].id):

@@ -134,14 +134,14 @@ class Reader:
 
         Raises Unanswered if a topic is lost meanwhile.
         """
-        generations = self._generations(starts)
+        state = self._state(starts)
         ends = await self.ends(starts)
         unread = {partition for partition, start in starts.items() if start < ends[partition]}
         if not unread:
             return
         async with self._reading({partition: starts[partition] for partition in unread}) as consumer:
             while unread:
-                if self._generations(starts) != generations or not generations.keys().isdisjoint(self.topics.lost):
+                if self._state(starts) != state or not state.keys().isdisjoint(self.topics.lost):
                     raise Unanswered("a topic was lost while it was read")
                 for delivery in await self._page(consumer):
                     if delivery.offset < ends[delivery.partition]:
@@ -153,15 +153,20 @@ class Reader:
                         consumer.pause(self._names.in_kafka(partition))
 
     async def endless_deliveries(self, starts: Mapping[Partition, int]) -> AsyncGenerator[Delivery, None]:
-        """Yields all events from each start on, and new ones as they arrive; ends when a topic was made anew."""
-        generations = self._generations(starts)
+        """Yields all events from each start on, and new ones as they arrive, until a topic is made anew or grows."""
+        state = self._state(starts)
         async with self._reading(starts, metadata_max_age_ms=METADATA_MS) as consumer:
-            while self._generations(starts) == generations:
+            while self._state(starts) == state:
                 for delivery in await self._page(consumer, WAIT_SECONDS):
                     yield delivery
 
-    def _generations(self, partitions: Iterable[Partition]) -> dict[str, int]:
-        return {partition.topic: self.topics.generations[partition.topic] for partition in partitions}
+    def _state(self, partitions: Iterable[Partition]) -> dict[str, tuple[int, int]]:
+        """Returns how often each topic was made anew, and how many partitions it has."""
+        known = {partition.topic: self.topics.found.get(partition.topic) for partition in partitions}
+        return {
+            topic: (self.topics.generations[topic], len(found.partitions) if found else 0)
+            for topic, found in known.items()
+        }
 
     async def _page(self, consumer: AIOKafkaConsumer, seconds: float = PAGE_SECONDS) -> list[Delivery]:
         pages = await consumer.getmany(timeout_ms=int(1000 * seconds), max_records=PAGE_RECORDS)

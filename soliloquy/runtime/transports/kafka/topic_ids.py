@@ -27,39 +27,21 @@ class _Uuid(AbstractType[bytes]):
         return bytes(data.read(cls.SIZE))
 
 
+_BROKERS = CompactArray(("node_id", Int32), ("host", _TEXT), ("port", Int32), ("rack", _TEXT), _TAGS)
+_CLUSTER = (("throttle_time_ms", Int32), ("brokers", _BROKERS), ("cluster_id", _TEXT), ("controller_id", Int32))
+_NODES = [(name, CompactArray(Int32)) for name in ("replicas", "isr", "offline_replicas")]
+_PARTITION = (("error_code", Int16), ("partition", Int32), ("leader", Int32), ("leader_epoch", Int32))
+_TOPIC = (("error_code", Int16), ("topic", _TEXT), ("topic_id", _Uuid), ("is_internal", Boolean))
+_RIGHTS = ("authorized_operations", Int32)
+
+
 class _MetadataResponse_v10(Response):
     API_KEY = 3
     API_VERSION = 10
     SCHEMA = Schema(
-        ("throttle_time_ms", Int32),
-        ("brokers", CompactArray(("node_id", Int32), ("host", _TEXT), ("port", Int32), ("rack", _TEXT), _TAGS)),
-        ("cluster_id", _TEXT),
-        ("controller_id", Int32),
-        (
-            "topics",
-            CompactArray(
-                ("error_code", Int16),
-                ("topic", _TEXT),
-                ("topic_id", _Uuid),
-                ("is_internal", Boolean),
-                (
-                    "partitions",
-                    CompactArray(
-                        ("error_code", Int16),
-                        ("partition", Int32),
-                        ("leader", Int32),
-                        ("leader_epoch", Int32),
-                        ("replicas", CompactArray(Int32)),
-                        ("isr", CompactArray(Int32)),
-                        ("offline_replicas", CompactArray(Int32)),
-                        _TAGS,
-                    ),
-                ),
-                ("authorized_operations", Int32),
-                _TAGS,
-            ),
-        ),
-        ("authorized_operations", Int32),
+        *_CLUSTER,
+        ("topics", CompactArray(*_TOPIC, ("partitions", CompactArray(*_PARTITION, *_NODES, _TAGS)), _RIGHTS, _TAGS)),
+        _RIGHTS,
         _TAGS,
     )
 

@@ -95,21 +95,21 @@ class KafkaTransport:
                     yield delivery
 
     async def follow(self, topic: str, starts: Mapping[int, int] | None = None) -> AsyncGenerator[Delivery, None]:
-        generations, generation = self._reader.topics.generations, 0
         chosen: dict[Partition, int] = {}
+        generations = self._reader.topics.generations
+        generation = generations[topic]
         while True:
             try:
-                if generations[topic] != generation or not chosen:
-                    begins, ends = await self._reader.bounds(await self._reader.partitions([topic]))
-                    if not begins:
-                        raise Unanswered(f"there is no topic {topic}")
-                    chosen = {
-                        # A start beyond the end belongs to an earlier topic of this name.
-                        place: start if start <= ends[place] else begins[place]
-                        for place, start in _chosen(begins, starts).items()
-                    }
-                    # So do all of them once the topic is made anew.
-                    starts, generation = None, generations[topic]
+                partitions = await self._reader.partitions([topic])
+                if generations[topic] != generation:
+                    # The next topic of this name is read from its beginning.
+                    starts, generation, chosen = None, generations[topic], {}
+                begins, ends = await self._reader.bounds([each for each in partitions if each not in chosen])
+                for place, start in _chosen(begins, starts).items():
+                    # A start beyond the end belongs to an earlier topic of this name.
+                    chosen[place] = start if start <= ends[place] else begins[place]
+                if not chosen:
+                    raise Unanswered(f"there is no topic {topic}")
                 async with contextlib.aclosing(self._reader.endless_deliveries(chosen)) as deliveries:
                     async for delivery in deliveries:
                         yield delivery
