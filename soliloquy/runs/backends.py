@@ -230,15 +230,16 @@ class KafkaBackend:
         self._note.unlink()
         ends = await self._transport.ends(STANDING)
         cancelled = first_event(RunCancelled(run=run), source="soliloquy", time=time.time())
-        await self._transport.publish([cancelled])
+        why = "the run is not cancelled: is Kafka up, and are all topics there (`soliloquy topics plan`)?"
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(CANCEL_SECONDS), aclosing(self._transport.follow(STANDING, ends)) as heard:
+                await self._transport.publish([cancelled])
+                seconds = f"{CANCEL_SECONDS:g} s"
+                why = f"no curriculum confirmed the cancellation within {seconds}; it takes effect when one is up"
                 async for delivery in heard:
                     if delivery.event.key == cancelled.key:
                         return dropped
-        raise KafkaUnavailable(
-            f"no curriculum confirmed the cancellation within {CANCEL_SECONDS:g} s; it takes effect when one is up"
-        )
+        raise KafkaUnavailable(why)
 
     async def settle(self) -> None:
         """Leaves everything to the services."""

@@ -7,14 +7,13 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic
 from prometheus_client import REGISTRY
 
 from soliloquy.runtime.events import Outcome
 from soliloquy.runtime.transports.kafka.transport import KafkaTransport
 from soliloquy.runtime.transports.port import Partition, Transport, Watermark
 from soliloquy.v1.events_pb2 import ConversationStarted
-from tests.integration.transport.kafka import PARTITIONS, connect, fresh_address, settings
+from tests.integration.transport.kafka import PARTITIONS, Topics, changing_topics, connect, fresh_address, settings
 from tests.integration.transport.support import held, idle, metric, reply, serving, started, student
 from tests.kafka.cluster import KafkaCluster
 from tests.kafka.fixtures import started as started_cluster
@@ -25,27 +24,6 @@ TOPIC = "conversation.started"
 DOWN_SECONDS = 20.0
 
 
-class Topics:
-    """Deletes topics and makes them again."""
-
-    def __init__(self, address: str, admin: AIOKafkaAdminClient) -> None:
-        self.settings = settings(address)
-        self._admin = admin
-
-    async def delete(self, topic: str) -> None:
-        await self._admin.delete_topics([self.settings.prefix + topic])
-        await until(partial(self._is_gone, topic))
-
-    async def make(self, topic: str) -> None:
-        await self._admin.create_topics([NewTopic(self.settings.prefix + topic, PARTITIONS, 1)])
-
-    async def grow(self, topic: str, partitions: int) -> None:
-        await self._admin.create_partitions({self.settings.prefix + topic: NewPartitions(partitions)})
-
-    async def _is_gone(self, topic: str) -> bool:
-        return self.settings.prefix + topic not in await self._admin.list_topics()
-
-
 @pytest.fixture
 async def address(kafka: str) -> str:
     return await fresh_address(kafka)
@@ -53,12 +31,8 @@ async def address(kafka: str) -> str:
 
 @pytest.fixture
 async def topics(address: str) -> AsyncIterator[Topics]:
-    admin = AIOKafkaAdminClient(bootstrap_servers=settings(address).bootstrap)
-    await admin.start()
-    try:
-        yield Topics(address, admin)
-    finally:
-        await admin.close()
+    async with changing_topics(address) as topics:
+        yield topics
 
 
 class Handled:

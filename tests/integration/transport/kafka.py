@@ -1,9 +1,11 @@
 """Connects the contract's tests and their workers to Kafka; the address is BOOTSTRAP/PREFIX."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
 
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic
 
 from soliloquy.runtime.topics import DLQ, RETRY
 from soliloquy.runtime.transports.kafka import KafkaSettings
@@ -42,3 +44,34 @@ async def fresh_address(
     finally:
         await admin.close()
     return f"{bootstrap}/{prefix}"
+
+
+class Topics:
+    """Deletes topics and makes them again."""
+
+    def __init__(self, address: str, admin: AIOKafkaAdminClient) -> None:
+        self.settings = settings(address)
+        self._admin = admin
+
+    async def delete(self, topic: str) -> None:
+        await self._admin.delete_topics([self.settings.prefix + topic])
+        await until(partial(self._is_gone, topic))
+
+    async def make(self, topic: str) -> None:
+        await self._admin.create_topics([NewTopic(self.settings.prefix + topic, PARTITIONS, 1)])
+
+    async def grow(self, topic: str, partitions: int) -> None:
+        await self._admin.create_partitions({self.settings.prefix + topic: NewPartitions(partitions)})
+
+    async def _is_gone(self, topic: str) -> bool:
+        return self.settings.prefix + topic not in await self._admin.list_topics()
+
+
+@asynccontextmanager
+async def changing_topics(address: str) -> AsyncIterator[Topics]:
+    admin = AIOKafkaAdminClient(bootstrap_servers=settings(address).bootstrap)
+    await admin.start()
+    try:
+        yield Topics(address, admin)
+    finally:
+        await admin.close()
