@@ -183,6 +183,7 @@ class KafkaConsumer(ConsumerRebalanceListener):
 
     async def _gain(self, assigned: Collection[Partition]) -> None:
         await self._reader.look({partition.topic for partition in assigned})
+        made = self._reader.topics.generations.copy()
         committed = await self._reader.watermarks(self._group, assigned)
         begins, ends = await self._reader.bounds(assigned)
         for partition in assigned:
@@ -191,8 +192,7 @@ class KafkaConsumer(ConsumerRebalanceListener):
             self._consumer.seek(self._names.in_kafka(partition), start)
             self._consumer.resume(self._names.in_kafka(partition))
             empty = is_retry(partition.topic) and start >= ends[partition]
-            made = self._reader.topics.generations[partition.topic]
-            held = HeldPartition(watermark=known, next_offset=start, generation=made, empty=empty)
+            held = HeldPartition(watermark=known, next_offset=start, generation=made[partition.topic], empty=empty)
             self._held[partition] = held
             self._regulate(partition, held)
         await self._listener.assigned(assigned)
