@@ -32,6 +32,7 @@ from soliloquy.runtime.model.settings import Endpoint, Models
 from soliloquy.runtime.model.settings_file import checked_endpoint, shipped_models
 from soliloquy.runtime.thoughts import parts_of
 from soliloquy.standin.speakers import speakers_of
+from soliloquy.truth.ledger import make_ledger
 from soliloquy.v1.conversation_pb2 import Conversation, ModelCall
 from soliloquy.v1.events_pb2 import ConversationFinished, EnrichmentNeeded
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest, Message, Sampling
@@ -272,10 +273,13 @@ async def _trial(
 def _conversation(recipe: str, source: ProblemSource, ordinal: int) -> Conversation:
     run = Run(id="probe", recipe=recipe, max_turns=_MOST_TURNS, max_attempts=1, enrich=True)
     problem = source.problem(0, ordinal)
+    # Some prompts are asked only where nothing settles an answer, and some where no step tells a mistake.
     if ordinal % 2:
-        # Some prompts are asked only where nothing settles an answer.
         problem.ClearField("plan")
-        problem.solution = ""
+        problem.ledger.CopyFrom(make_ledger(problem))
+        for entry in problem.ledger.entries:
+            del entry.evidence[1:]
+    elif ordinal:
         for step in problem.steps:
             step.expression = ""
     return Conversation(id=f"probe-{ordinal}", run=run, ordinal=ordinal, problem=problem)
