@@ -20,13 +20,13 @@ from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.problems.bank.family import Family
 from soliloquy.problems.bank.sampling import sample_lines
 from soliloquy.problems.files.problem_file import read_problems
-from soliloquy.problems.files.problem_row import kind_name, strategy_name
+from soliloquy.recipes.codes import word_of
 from soliloquy.runtime.failure import Failure, did_you_mean
 from soliloquy.runtime.files import atomic_file
 from soliloquy.runtime.seeds import seed
 from soliloquy.truth.ledger import doubt_about
 from soliloquy.truth.number_format import format_value
-from soliloquy.v1.conversation_pb2 import Problem, Slip, Step
+from soliloquy.v1.conversation_pb2 import ErrorStrategy, Problem, Slip, Step, StepKind
 
 # Columns that must not wrap, so that names can be copied.
 NO_WRAP = ("bank", "topic", "family")
@@ -58,7 +58,7 @@ def _of_family(family: Family) -> dict[str, Any]:
         "topic": family.topic,
         "family": family.name,
         "difficulty": family.file.difficulty,
-        "steps": [kind_name(step.outline.kind) for step in family.steps],
+        "steps": [word_of(StepKind, step.outline.kind) for step in family.steps],
         "title": family.file.title,
     }
 
@@ -113,7 +113,7 @@ def _print(problem: Problem, console: Console) -> None:
 
 
 def _taken(step: Step) -> Text:
-    text = Text(f"{kind_name(step.kind)}: {step.explanation}")
+    text = Text(f"{word_of(StepKind, step.kind)}: {step.explanation}")
     if step.formula:
         text.append(f"\n{step.formula}")
     if step.inputs:
@@ -129,7 +129,7 @@ def _taken(step: Step) -> Text:
 
 def _mistake(slip: Slip, *, numeric: bool) -> str:
     value = f" = {format_value(slip.value, slip.unit)}" if numeric else ""
-    kind = f"wrong {strategy_name(slip.strategy)}".rstrip()
+    kind = f"wrong {word_of(ErrorStrategy, slip.strategy)}".rstrip()
     because = f'   "{slip.because}"' if slip.because else ""
     return f"{kind}: {slip.working}{value}{because}"
 

@@ -96,9 +96,6 @@ def bank_in(folder: Path) -> Bank:
     return Bank(name=folder.name, files=files, digest=content.hexdigest())
 
 
-_FAMILIES = Path(__file__).with_name("families")
-
-
 class CatalogueEntry(NamedTuple):
     topic: str
     # From 1, the easiest, to 3.
@@ -109,8 +106,8 @@ class CatalogueEntry(NamedTuple):
 def catalogue(bank: str) -> Mapping[str, CatalogueEntry]:
     """Returns the families by name; none for a name that is no bank's."""
     # The name may come from a dataset's text.
-    folder = next((folder for folder in _FAMILIES.iterdir() if folder.name == bank), None)
+    files = load_bank(bank).files if bank in bank_names() else {}
     return {
-        path.stem: CatalogueEntry(path.parent.name, tomllib.loads(path.read_text("utf-8"))["difficulty"])
-        for path in sorted(folder.glob("*/*.toml") if folder else ())
+        name: CatalogueEntry(path.parent.name, tomllib.loads(path.read_text("utf-8"))["difficulty"])
+        for name, path in files.items()
     }

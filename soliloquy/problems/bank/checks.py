@@ -1,6 +1,7 @@
 """Checks the promises of every family over many draws and at the ends of its ranges."""
 
 from collections.abc import Callable, Iterator, Sequence
+from inspect import getmodule, isfunction
 from itertools import product
 from pathlib import Path
 
@@ -15,29 +16,13 @@ STRIDE = 1_000_000_007
 
 # Yields the violations of the promise that its name states; only the first one is reported.
 Promise = Callable[[Family, Sequence[Problem]], Iterator[str]]
-PROMISES: Sequence[Promise] = (
-    text_checks.wordings_differ,
-    text_checks.questions_differ,
-    text_checks.questions_lead_back,
-    text_checks.texts_are_clean,
-    text_checks.asks_keep_the_result,
-    text_checks.no_step_is_asked_twice,
-    text_checks.what_is_asked_for_has_a_name_of_its_own,
-    text_checks.texts_stand_by_themselves,
-    text_checks.concepts_need_no_number,
-    text_checks.misconceptions_are_wrong,
-    text_checks.wrong_laws_are_others,
-    number_checks.expressions_give_their_results,
-    number_checks.roundings_do_no_harm,
-    number_checks.results_are_plausible,
-    number_checks.slips_are_wrong,
-    number_checks.slips_are_complete,
-    number_checks.misconceptions_show,
-    number_checks.algebra_holds,
-    number_checks.units_agree,
-    number_checks.laws_hold,
-    number_checks.rearrangements_solve_the_law,
-)
+# The public functions of both modules, in their order.
+PROMISES: Sequence[Promise] = [
+    function
+    for module in (text_checks, number_checks)
+    for name, function in vars(module).items()
+    if isfunction(function) and getmodule(function) is module and not name.startswith("_")
+]
 
 
 def faults(path: Path, *, draws: int) -> Iterator[str]:

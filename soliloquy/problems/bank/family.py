@@ -185,16 +185,12 @@ def _contradictions(file: FamilyFile, steps: Sequence[StatedStep | WorkedStep]) 
     for text in (*file.questions, *_texts(file)):
         if set(SLOT.findall(text)) - stated - file.constants.keys():
             yield f"{text!r} has a slot that is neither a thing, a given quantity nor a constant"
-    last = steps[-1]
-    if twice := file.things.keys() & {*file.given, *file.derived, *file.constants, *_results(steps)}:
+    last, worked = steps[-1], [step for step in steps if isinstance(step, WorkedStep)]
+    if twice := file.things.keys() & {*file.given, *file.derived, *file.constants, *(step.symbol for step in worked)}:
         yield f"{sorted(twice)} are things and quantities"
     if file.answer and (not isinstance(last, WorkedStep) or last.symbol != file.answer):
         yield f"the last step does not yield the answer {file.answer}"
-    yield from _unknown_symbols(file, [step for step in steps if isinstance(step, WorkedStep)])
-
-
-def _results(steps: Sequence[StatedStep | WorkedStep]) -> Iterator[str]:
-    return (step.symbol for step in steps if isinstance(step, WorkedStep))
+    yield from _unknown_symbols(file, worked)
 
 
 def _texts(file: FamilyFile) -> Iterator[str]:

@@ -6,15 +6,7 @@ from functools import lru_cache
 
 from soliloquy.problems.bank.family_file import ConceptTable, FamilyFile, StepTable
 from soliloquy.problems.mistakes.causes import Names
-from soliloquy.problems.mistakes.wrong_ways import (
-    Mistake,
-    RightWay,
-    StatedWay,
-    WrongWays,
-    mistakes,
-    strategy_of,
-    wrong_ways,
-)
+from soliloquy.problems.mistakes.wrong_ways import STRATEGIES, RightWay, WrongWay, mistakes, wrong_ways
 from soliloquy.truth.expressions import Expression, in_brackets, parse_expression
 from soliloquy.truth.number_format import format_number, tidy, with_unit
 from soliloquy.v1 import conversation_pb2 as pb
@@ -30,7 +22,7 @@ class Worksheet:
     # Each value as written in a calculation.
     working: dict[str, str] = field(default_factory=dict)
     # The mistakes at each step that yields a number, by the step's number.
-    slips: dict[int, Sequence[Mistake]] = field(default_factory=dict)
+    slips: dict[int, Sequence[pb.Slip]] = field(default_factory=dict)
 
     def write(self, symbol: str, value: float, unit: str) -> None:
         self.values[symbol] = value
@@ -65,7 +57,7 @@ class StatedStep:
         step.formula = self._formula(board)
         step.slips.extend(
             pb.Slip(
-                strategy=strategy_of(wrong.strategy),
+                strategy=STRATEGIES[wrong.strategy],
                 working=wrong.gives.format_map(board.working),
                 because=wrong.because.format_map(board.text),
             )
@@ -85,21 +77,14 @@ class WorkedStep:
     expression: Expression
     symbol: str
     unit: str
-    wrong_ways: WrongWays
-    names: Names
+    wrong_ways: Sequence[WrongWay]
+    right: RightWay
 
     def work(self, board: Worksheet, *, pick: int) -> None:
         """Writes the result and the mistakes to the worksheet; `pick` chooses among the slips of the pen."""
-        value = tidy(self.expression.value(board.values))
-        working = self.expression.working.format_map(board.working)
-        board.slips[self.outline.number] = mistakes(
-            self.wrong_ways,
-            board.values,
-            board.working,
-            right=RightWay(self.expression, self.names, self.outline.kind == pb.STEP_KIND_CONVERT),
-            value=value,
-            working=working,
-            pick=pick + self.outline.number,
+        value, number = tidy(self.expression.value(board.values)), self.outline.number
+        board.slips[number] = mistakes(
+            self.wrong_ways, board.values, board.working, right=self.right, value=value, pick=pick + number
         )
         board.write(self.symbol, value, self.unit)
 
@@ -114,16 +99,9 @@ class WorkedStep:
         for quantity, symbol in zip(step.inputs, self.expression.symbols, strict=True):
             quantity.value = board.values[symbol]
         step.result.value = board.values[self.symbol]
-        step.slips.extend(
-            pb.Slip(
-                strategy=slip.strategy,
-                working=f"{self.symbol} = {slip.working}",
-                value=slip.value,
-                unit=self.unit,
-                because=slip.because.format_map(board.text),
-            )
-            for slip in board.slips[self.outline.number]
-        )
+        step.slips.extend(board.slips[self.outline.number])
+        for slip in step.slips:
+            slip.because = slip.because.format_map(board.text)
 
 
 def family_steps(file: FamilyFile) -> Iterator[StatedStep | WorkedStep]:
@@ -164,7 +142,10 @@ def _step(
         converts=table.kind == "convert",
         converted={symbol: converted[symbol] for symbol in expression.symbols if symbol in converted},
         others=[symbol for symbol, one in known.items() if one.unit in units and symbol not in expression.symbols],
-        stated=[StatedWay(wrong.strategy, wrong.gives, wrong.because) for wrong in table.wrong],
+        stated=[
+            WrongWay(STRATEGIES[wrong.strategy], (parse_expression(wrong.gives),), wrong.because)
+            for wrong in table.wrong
+        ],
     )
     return WorkedStep(
         outline=outline,
@@ -172,6 +153,8 @@ def _step(
         expression=expression,
         symbol=table.result.symbol,
         unit=table.result.unit,
-        names=Names.of(known.values(), outline.result),
+        right=RightWay(
+            expression, table.result.symbol, Names.of(known.values(), outline.result), table.kind == "convert"
+        ),
         wrong_ways=[one for way in ways if (one := way._replace(candidates=tuple(way.candidates))).candidates],
     )

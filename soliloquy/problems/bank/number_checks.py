@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from soliloquy.problems.bank.family import Family
-from soliloquy.problems.bank.family_steps import StatedStep, WorkedStep
+from soliloquy.problems.bank.family_steps import StatedStep, WorkedStep, Worksheet
 from soliloquy.truth.algebra import are_equivalent, is_solved_by
 from soliloquy.truth.laws import Law, law, law_between, laws_in
 from soliloquy.truth.number_format import format_value, is_workable
@@ -102,7 +102,7 @@ def misconceptions_show(family: Family, problems: Sequence[Problem]) -> Iterator
         named = [way.because for way in known.wrong_ways if way.because] if isinstance(known, WorkedStep) else []
         shown = Counter[str]()
         for problem in problems if named else ():
-            texts = family.board(int(problem.source.rpartition("#")[2]))[1].text
+            texts = _board(family, problem).text
             said = {slip.because for slip in problem.steps[place].slips}
             found = [because for because in named if because.format_map(texts) in said]
             shown.update(found)
@@ -117,7 +117,7 @@ def algebra_holds(family: Family, problems: Sequence[Problem]) -> Iterator[str]:
     """A line of algebra holds for the values that its letters have, and no wrong one is equivalent to it."""
     for problem in problems:
         for step in (step for step in problem.steps if step.kind == STEP_KIND_ALGEBRA):
-            values, right = family.board(int(problem.source.rpartition("#")[2]))[1].values, law(step.formula)
+            values, right = _board(family, problem).values, law(step.formula)
             if right and right.symbols <= values.keys() and not right.holds(values, ROUNDING):
                 yield f"{step.formula!r} does not hold: {problem.question}"
     for problem in problems[:ENOUGH]:
@@ -198,8 +198,11 @@ def _quoted(step: WorkedStep, family: Family) -> Iterator[Law]:
 def _values(family: Family, problem: Problem) -> Mapping[str, float]:
     """Returns the value of every symbol in base units."""
     units = _units(family)
-    _, board = family.board(int(problem.source.rpartition("#")[2]))
-    return {symbol: unit(units[symbol]).in_base(value) for symbol, value in board.values.items()}
+    return {symbol: unit(units[symbol]).in_base(value) for symbol, value in _board(family, problem).values.items()}
+
+
+def _board(family: Family, problem: Problem) -> Worksheet:
+    return family.board(int(problem.source.rpartition("#")[2]))[1]
 
 
 def _units(family: Family) -> Mapping[str, str]:

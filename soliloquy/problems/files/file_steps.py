@@ -52,20 +52,9 @@ def _mistakes(
     basis = expression or parse_expression(repr(result.value))
     values = {quantity.symbol: quantity.value for quantity in inputs}
     texts = {symbol: in_brackets(format_number(value)) for symbol, value in values.items()}
-    working = basis.working.format_map(texts)
     ways = wrong_ways(basis, unit=result.unit)
-    right = RightWay(basis, Names.of(inputs, result))
-    found = mistakes(ways, values, texts, right=right, value=result.value, working=working, pick=number)
-    return [
-        pb.Slip(
-            strategy=slip.strategy,
-            working=f"{result.symbol} = {slip.working}",
-            value=slip.value,
-            unit=result.unit,
-            because=slip.because,
-        )
-        for slip in found
-    ]
+    right = RightWay(basis, result.symbol, Names.of(inputs, result))
+    return mistakes(ways, values, texts, right=right, value=result.value, pick=number)
 
 
 def _other_formulas(formula: str) -> list[pb.Slip]:

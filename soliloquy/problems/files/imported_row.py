@@ -54,21 +54,7 @@ def parse_raw(text: str) -> dict[str, Any]:
 
 
 # The fields of a problem file that columns map to; "unit" goes into the answer, "extra" is merged.
-FIELDS = (
-    "question",
-    "solution",
-    "detailed_solution",
-    "outline",
-    "id",
-    "topic",
-    "answer",
-    "unit",
-    "tolerance",
-    "steps",
-    "programs",
-    "plan",
-    "extra",
-)
+FIELDS = (*ProblemRow.model_fields, "unit")
 _OWN_ROWS = SourceFormat(reader="jsonl", solution="prose", needs=("question",), columns={name: name for name in FIELDS})
 # People round a program's result to whole numbers at most, and programs print six digits of a large one.
 _COARSEST_ROUNDING = 0.5

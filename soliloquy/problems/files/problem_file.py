@@ -17,14 +17,13 @@ from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.problems.files.reading.json_rows import NotJson, parse_json
 from soliloquy.problems.files.reading.rows import TextLine, UnreadableSource, lines
 from soliloquy.problems.files.row_faults import refusal
+from soliloquy.problems.files.source_format import READERS
 from soliloquy.v1.conversation_pb2 import Problem
 
 Made = TypeVar("Made")
 
 # A file of another name is no problem file, whatever it holds.
 SUFFIXES = ("", ".jsonl", ".ndjson", ".json", ".txt")
-# The importers of files that hold problems in other formats.
-_IMPORTED = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet"}
 
 
 class FaultyLine(UnreadableSource):
@@ -110,7 +109,7 @@ def text_lines(path: Path) -> Iterator[TextLine]:
 
 def _refuse_other_format(path: Path) -> None:
     suffix = path.suffix.lower()
-    if form := _IMPORTED.get(suffix):
+    if (form := READERS.get(suffix, "jsonl")) != "jsonl":
         raise _other_format(path, form)
     if suffix not in SUFFIXES and path.is_file():
         example = '{"question": "..", "solution": ".."}'

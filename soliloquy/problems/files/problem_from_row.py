@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from soliloquy.problems.files.file_steps import file_step
-from soliloquy.problems.files.problem_row import AnswerRow, ProblemRow, ResultRow, SlipRow, StepRow
+from soliloquy.problems.files.problem_row import PLANS, AnswerRow, ProblemRow, ResultRow, SlipRow, StepRow
 from soliloquy.problems.files.prose_solution import steps_from_prose
 from soliloquy.problems.files.step_questions import ANSWER_ASK, ask_differently
 from soliloquy.runtime.seeds import digest
@@ -26,12 +26,6 @@ ANSWER_STEP = "State the answer to the question."
 NOISE = 1e-12
 # A number that is closer to a whole one has been calculated with rounded ones.
 _CUT = 1e-3
-_PLANS: Mapping[str, pb.PlanSource] = {
-    "stated": pb.PLAN_SOURCE_UNSPECIFIED,
-    "prose": pb.PLAN_SOURCE_PROSE,
-    "program": pb.PLAN_SOURCE_PROGRAM,
-    "model": pb.PLAN_SOURCE_MODEL,
-}
 
 
 class BadField(ValueError):
@@ -59,7 +53,7 @@ def problem_from_row(row: ProblemRow, source: str) -> pb.Problem:
         tolerance=row.tolerance if any(step.HasField("result") for step in steps) else None,
         source=source,
         enrichment=explained if row.detailed_solution else None,
-        plan=_PLANS["prose" if row.steps is None else row.plan],
+        plan=_plan(row),
     )
     if row.programs is not None:
         told = row.programs
@@ -73,6 +67,10 @@ def problem_from_row(row: ProblemRow, source: str) -> pb.Problem:
 def _explained(row: ProblemRow) -> str:
     """Returns the solution that is worked through."""
     return row.detailed_solution or row.solution
+
+
+def _plan(row: ProblemRow) -> pb.PlanSource:
+    return PLANS["prose" if row.steps is None else row.plan]
 
 
 def problem_id(row: ProblemRow) -> str:
@@ -94,9 +92,8 @@ def check_row(row: ProblemRow) -> Provenance:
 def _check_sources(row: ProblemRow, steps: Sequence[pb.Step]) -> Provenance:
     """Raises BadField for the first number of the solution that contradicts where it comes from."""
     answer = pb.Quantity(value=row.answer.value, unit=row.answer.unit) if row.answer else None
-    plan = _PLANS["prose" if row.steps is None else row.plan]
     found = provenance_of(
-        pb.Problem(question=row.question, solution=_explained(row), steps=steps, answer=answer, plan=plan)
+        pb.Problem(question=row.question, solution=_explained(row), steps=steps, answer=answer, plan=_plan(row))
     )
     if found.faults:
         raise BadField("detailed_solution" if row.detailed_solution else "solution", found.faults[0])

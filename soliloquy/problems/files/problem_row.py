@@ -10,12 +10,14 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
 
 from soliloquy.problems.files.stated_results import stated_answer
+from soliloquy.recipes.codes import word_of
 from soliloquy.truth.ledger import programs_in
 from soliloquy.truth.number_format import LARGEST, is_workable
 from soliloquy.v1.conversation_pb2 import (
     PLAN_SOURCE_MODEL,
     PLAN_SOURCE_PROGRAM,
     PLAN_SOURCE_PROSE,
+    PLAN_SOURCE_UNSPECIFIED,
     ErrorStrategy,
     Evidence,
     PlanSource,
@@ -42,11 +44,12 @@ def _identifier(symbol: str) -> str:
     return normal
 
 
-# The rows name these; other steps are those that a row states.
-_PLANS: Mapping[PlanSource, str] = {
-    PLAN_SOURCE_PROSE: "prose",
-    PLAN_SOURCE_PROGRAM: "program",
-    PLAN_SOURCE_MODEL: "model",
+# The sources of steps that a row may name.
+PLANS: Mapping[str, PlanSource] = {
+    "stated": PLAN_SOURCE_UNSPECIFIED,
+    "prose": PLAN_SOURCE_PROSE,
+    "program": PLAN_SOURCE_PROGRAM,
+    "model": PLAN_SOURCE_MODEL,
 }
 # Every event of a conversation carries its problem, and events have a maximum size.
 LONGEST_TEXT = 20_000
@@ -147,15 +150,6 @@ class ProblemRow(_Row):
         return {**row, "solution": f"The answer is {said}."}
 
 
-def kind_name(kind: StepKind) -> str:
-    return StepKind.Name(kind).removeprefix("STEP_KIND_").lower()
-
-
-def strategy_name(strategy: ErrorStrategy) -> str:
-    """Returns an empty text for no strategy."""
-    return ErrorStrategy.Name(strategy).removeprefix("ERROR_STRATEGY_").lower() if strategy else ""
-
-
 def problem_line(problem: Problem, extra: Mapping[str, object]) -> str:
     """Returns the line of a problem file from which the same problem is read again."""
     row: dict[str, Any] = {
@@ -171,7 +165,7 @@ def problem_line(problem: Problem, extra: Mapping[str, object]) -> str:
         row["tolerance"] = problem.tolerance
     if problem.enrichment.detailed_solution:
         row |= {"detailed_solution": problem.enrichment.detailed_solution, "outline": problem.enrichment.outline}
-    if plan := _PLANS.get(problem.plan):
+    if plan := next((name for name, source in PLANS.items() if source and source == problem.plan), ""):
         row["plan"] = plan
     if programs := programs_in(problem.ledger):
         row["programs"] = programs_row(programs)
@@ -183,7 +177,7 @@ def programs_row(programs: Evidence) -> dict[str, Any]:
 
 
 def _step(step: Step) -> dict[str, Any]:
-    row: dict[str, Any] = {"kind": kind_name(step.kind), "ask": step.ask, "explanation": step.explanation}
+    row: dict[str, Any] = {"kind": word_of(StepKind, step.kind), "ask": step.ask, "explanation": step.explanation}
     if step.formula:
         row["formula"] = step.formula
     numeric = step.HasField("result")
@@ -195,7 +189,7 @@ def _step(step: Step) -> dict[str, Any]:
 
 
 def _slip(slip: Slip, *, numeric: bool) -> dict[str, Any]:
-    row: dict[str, Any] = {"strategy": strategy_name(slip.strategy)} if slip.strategy else {}
+    row: dict[str, Any] = {"strategy": word_of(ErrorStrategy, slip.strategy)} if slip.strategy else {}
     row["working"] = slip.working
     row |= {"because": slip.because} if slip.because else {}
     return {**row, "value": slip.value} if numeric else row

@@ -24,6 +24,8 @@ READERS = {
     ".parquet": "parquet",
 }
 
+# The fields that a user may map columns to.
+NAMES = ("question", "solution", "id", "topic", "answer", "unit", "difficulty", "solve_rate")
 _SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 # A folder, or a source whose format is named, may hold logs besides.
 _ALL_READERS = {**READERS, ".txt": "jsonl"}
@@ -39,8 +41,8 @@ class SourceFormat(BaseModel):
     needs: tuple[str, ...]
     # The fields whose columns a user named: the columns must be there, and a cell may be empty.
     named: tuple[str, ...] = ()
-    # Fields, and the columns of the source that they come from.
-    columns: dict[str, str]
+    # Fields, and the columns of the source that they come from: those of their names, unless a format says others.
+    columns: dict[str, str] = {name: name for name in NAMES}
 
     def with_columns(self, named: Mapping[str, str]) -> "SourceFormat":
         """Returns the format with columns named by a user, which must exist."""
@@ -133,10 +135,6 @@ def is_saved_by_datasets(folder: Path) -> bool:
 def _natural(path: Path) -> list[tuple[int, str]]:
     """Sorts `2.json` before `10.json`."""
     return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", path.name)]
-
-
-# The fields that a user may map columns to.
-NAMES = ("question", "solution", "id", "topic", "answer", "unit", "difficulty", "solve_rate")
 
 
 def format_names() -> list[str]:

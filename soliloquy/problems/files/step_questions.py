@@ -83,14 +83,14 @@ def _label(before: str) -> str:
     head, colon, _ = before.rpartition(":")
     if colon or before.endswith((".", "!")):
         head = (head if colon else before).strip(" .!?-")
-        return f"{_capital(head)}: what do you get?" if head else ""
+        return f"{capital(head)}: what do you get?" if head else ""
     return ""
 
 
 def _what_is(before: str) -> str:
     """Turns "the discount is" into "What is the discount?"."""
     if found := _WHAT_IS.match(before):
-        return f"{_capital(found['subject'])}?"
+        return f"{capital(found['subject'])}?"
     found = _IS.fullmatch(before)
     text = found["text"] if found else ""
     starts = [one.start() for one in _DETERMINER.finditer(text) if not _BELONGING.search(text, 0, one.start())]
@@ -100,11 +100,11 @@ def _what_is(before: str) -> str:
     if lead and not _SETTING.match(lead):
         return ""
     asked = f"what {found['verb'].lower()} {subject[0].lower()}{subject[1:]}?"
-    return _capital(f"{lead.rstrip(',')}, {asked}" if lead else asked)
+    return capital(f"{lead.rstrip(',')}, {asked}" if lead else asked)
 
 
 def _setting(before: str) -> str:
-    return f"{_capital(before)} what do you get?" if before.endswith(",") and _SETTING.match(before) else ""
+    return f"{capital(before)} what do you get?" if before.endswith(",") and _SETTING.match(before) else ""
 
 
 def _of_symbol(symbol: str, number: int) -> str:
@@ -112,5 +112,5 @@ def _of_symbol(symbol: str, number: int) -> str:
     return _UNNAMED[number - 1] if unnamed and number <= len(_UNNAMED) else f"What do you get for {symbol}?"
 
 
-def _capital(text: str) -> str:
+def capital(text: str) -> str:
     return text[:1].upper() + text[1:]

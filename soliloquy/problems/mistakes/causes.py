@@ -11,23 +11,12 @@ from soliloquy.truth.number_format import format_number
 from soliloquy.v1.conversation_pb2 import Quantity
 
 _WORDINGS: Mapping[str, list[str]] = table_beside(__file__, "causes.toml")
-_JOINED: dict[type[ast.operator], str] = {
-    ast.Mult: "multiplied",
-    ast.Div: "divided",
-    ast.Add: "added",
-    ast.Sub: "subtracted",
-}
-_SPOKEN: dict[type[ast.operator], str] = {
-    ast.Mult: "times",
-    ast.Div: "divided by",
-    ast.Add: "plus",
-    ast.Sub: "minus",
-}
-_DOING: dict[type[ast.operator], str] = {
-    ast.Mult: "multiplying",
-    ast.Div: "dividing",
-    ast.Add: "adding",
-    ast.Sub: "taking away",
+# The key of causes.toml for wrong use of an operation, how the operation is read out, and the act.
+_OPERATIONS: dict[type[ast.operator], tuple[str, str, str]] = {
+    ast.Mult: ("multiplied", "times", "multiplying"),
+    ast.Div: ("divided", "divided by", "dividing"),
+    ast.Add: ("added", "plus", "adding"),
+    ast.Sub: ("subtracted", "minus", "taking away"),
 }
 _TURNED: dict[type[ast.operator], str] = {ast.Div: "turned_division", ast.Sub: "turned_subtraction"}
 # Reasons for leaving out a function.
@@ -78,13 +67,13 @@ def cause(right: Expression, wrong: Expression, names: Names, *, pick: int, conv
 
 def miscalculation(right: Expression, names: Names, *, pick: int) -> str:
     """Returns what a student says who has carried the right calculation out wrongly."""
-    operator = right.tree.op if isinstance(right.tree, ast.BinOp) else None
-    return wording("miscalculated", names, {"doing": _DOING.get(type(operator), "") if operator else ""}, pick)
+    known = _OPERATIONS.get(type(right.tree.op)) if isinstance(right.tree, ast.BinOp) else None
+    return wording("miscalculated", names, {"doing": known[2] if known else ""}, pick)
 
 
 def _in_words(node: ast.expr, names: Names) -> str:
     """Says a calculation by the names of its parts, from left to right; empty where that would need brackets."""
-    if not isinstance(node, ast.BinOp) or type(node.op) not in _SPOKEN:
+    if not isinstance(node, ast.BinOp) or type(node.op) not in _OPERATIONS:
         return ""
     left = _in_words(node.left, names) or _name(node.left, names)
     right = _name(node.right, names)
@@ -92,7 +81,7 @@ def _in_words(node: ast.expr, names: Names) -> str:
         return ""
     # "the shots minus the hits, divided by the shots": the comma says where the first part ends.
     comma = "," if isinstance(node.left, ast.BinOp) else ""
-    return f"{left}{comma} {_SPOKEN[type(node.op)]} {right}"
+    return f"{left}{comma} {_OPERATIONS[type(node.op)][1]} {right}"
 
 
 def wording(kind: str, names: Names, slots: Mapping[str, str], pick: int) -> str:
@@ -117,8 +106,8 @@ def departure(right: ast.expr, wrong: ast.expr) -> Departure:
             right.left, wrong.left
         ):
             return Departure("power_as_product")
-        case ast.BinOp(), ast.BinOp() if _are_same_parts(right, wrong) and type(wrong.op) in _JOINED:
-            return Departure(_JOINED[type(wrong.op)], wrong.left, wrong.right)
+        case ast.BinOp(), ast.BinOp() if _are_same_parts(right, wrong) and type(wrong.op) in _OPERATIONS:
+            return Departure(_OPERATIONS[type(wrong.op)][0], wrong.left, wrong.right)
         case ast.Name(), ast.Name():
             return Departure("referent", part=wrong)
         case ast.Constant(), ast.Constant():

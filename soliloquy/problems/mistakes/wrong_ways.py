@@ -5,7 +5,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 from soliloquy.problems.mistakes.causes import Names, cause, miscalculation, wording
 from soliloquy.problems.mistakes.rewrites import (
@@ -16,19 +16,17 @@ from soliloquy.problems.mistakes.rewrites import (
     other_rearrangements,
 )
 from soliloquy.recipes.plausibility import is_plausible
-from soliloquy.truth.expressions import UNWORKABLE, Expression, Values, parse_expression
+from soliloquy.truth.expressions import UNWORKABLE, Expression, Values
 from soliloquy.truth.number_format import SIGNIFICANT_DIGITS, format_number, tidy
 from soliloquy.v1 import conversation_pb2 as pb
 
 Strategy = Literal["formula", "rearrangement", "conversion"]
+STRATEGIES: Mapping[Strategy, pb.ErrorStrategy] = {
+    "formula": pb.ERROR_STRATEGY_FORMULA,
+    "rearrangement": pb.ERROR_STRATEGY_REARRANGEMENT,
+    "conversion": pb.ERROR_STRATEGY_CONVERSION,
+}
 
-# Three strategies lead to a wrong expression; the last one miscalculates the right one.
-STRATEGIES = (
-    pb.ERROR_STRATEGY_FORMULA,
-    pb.ERROR_STRATEGY_REARRANGEMENT,
-    pb.ERROR_STRATEGY_CONVERSION,
-    pb.ERROR_STRATEGY_ARITHMETIC,
-)
 # Slips differ from the right value by more than this share, far beyond the tolerance of an answer.
 MARGIN = 0.04
 # Two digits that are misread for each other.
@@ -37,36 +35,19 @@ _DIGITS = re.compile(r"[1-9]\.?[1-9]")
 _LOOKED_AT = 8
 
 
-class StatedWay(NamedTuple):
-    """A wrong expression that a file states for a step."""
-
-    strategy: Strategy
-    expression: str
-    # The misconception behind it, as the student would say it; empty if it has no name.
-    because: str = ""
-
-
 class WrongWay(NamedTuple):
     strategy: pb.ErrorStrategy
     # The wrong expressions that it may lead to, likeliest first.
     candidates: Iterable[Expression]
+    # The misconception behind it, as the student would say it; empty if it has no name.
     because: str = ""
-
-
-class Mistake(NamedTuple):
-    strategy: pb.ErrorStrategy
-    working: str
-    value: float
-    because: str = ""
-
-
-WrongWays = Sequence[WrongWay]
 
 
 class RightWay(NamedTuple):
-    """The right way to take a step, and what its quantities are called."""
+    """The right way to take a step, the symbol of its result, and what its quantities are called."""
 
     expression: Expression
+    symbol: str
     names: Names
     converts: bool = False
 
@@ -78,8 +59,8 @@ def wrong_ways(
     converts: bool = False,
     converted: Mapping[str, str] = {},
     others: Sequence[str] = (),
-    stated: Sequence[StatedWay] = (),
-) -> WrongWays:
+    stated: Sequence[WrongWay] = (),
+) -> Sequence[WrongWay]:
     """Returns the wrong ways for an expression: those that its file states, then those of the rules.
 
     A step whose file names misconceptions has no others: rules know nothing of what a student thinks there.
@@ -87,50 +68,33 @@ def wrong_ways(
     symbol that it was converted from; `others` are quantities of the problem that are measured as one of its parts is.
     """
     if any(way.because for way in stated):
-        return [WrongWay(strategy_of(way.strategy), (parse_expression(way.expression),), way.because) for way in stated]
-    rules: Sequence[tuple[Strategy, Iterator[ast.expr]]] = [
-        ("formula", other_formulas(right.tree, converts=converts)),
-        ("rearrangement", other_rearrangements(right.tree)),
-        ("conversion", other_conversions(right.tree, unit, converts=converts, converted=converted)),
+        return stated
+    rules: Sequence[tuple[pb.ErrorStrategy, Iterator[ast.expr]]] = [
+        (pb.ERROR_STRATEGY_FORMULA, other_formulas(right.tree, converts=converts)),
+        (pb.ERROR_STRATEGY_REARRANGEMENT, other_rearrangements(right.tree)),
+        (pb.ERROR_STRATEGY_CONVERSION, other_conversions(right.tree, unit, converts=converts, converted=converted)),
+        (pb.ERROR_STRATEGY_FORMULA, other_quantities(right.tree, others)),
+        (pb.ERROR_STRATEGY_ARITHMETIC, other_evaluations(right.tree)),
     ]
-    own = [
-        WrongWay(
-            strategy_of(name),
-            chain(
-                [parse_expression(way.expression) for way in stated if way.strategy == name],
-                (Expression(tree=tree) for tree in trees),
-            ),
-        )
-        for name, trees in rules
-    ]
-    further = {
-        pb.ERROR_STRATEGY_FORMULA: other_quantities(right.tree, others),
-        pb.ERROR_STRATEGY_ARITHMETIC: other_evaluations(right.tree),
-    }
-    return [*own, *(WrongWay(name, (Expression(tree=tree) for tree in trees)) for name, trees in further.items())]
-
-
-def strategy_of(name: Strategy) -> pb.ErrorStrategy:
-    return STRATEGIES[get_args(Strategy).index(name)]
+    ways: list[WrongWay] = []
+    for strategy, trees in rules:
+        # What the file states for a strategy comes before the first rules for it.
+        is_first = all(way.strategy != strategy for way in ways)
+        own = [way.candidates for way in stated if is_first and way.strategy == strategy]
+        ways.append(WrongWay(strategy, chain(*own, (Expression(tree=tree) for tree in trees))))
+    return ways
 
 
 def mistakes(
-    ways: WrongWays,
-    values: Values,
-    texts: Mapping[str, str],
-    *,
-    right: RightWay,
-    value: float,
-    working: str,
-    pick: int,
-) -> list[Mistake]:
-    """Returns the mistake of each way that is clearly wrong here, and one that is misread or miscalculated.
+    ways: Sequence[WrongWay], values: Values, texts: Mapping[str, str], *, right: RightWay, value: float, pick: int
+) -> list[pb.Slip]:
+    """Returns the slip of each way that is clearly wrong here, and one that is misread or miscalculated.
 
-    `value` and `working` are the right ones; `pick` chooses among wordings and digits. Of two mistakes that come to
-    the same, only the first explains the value.
+    `value` is the right one; `pick` chooses among wordings and digits. Of two slips that come to the same, only the
+    first explains the value.
     """
-    found: dict[float, Mistake] = {}
-    startling: dict[float, Mistake] = {}
+    found: dict[float, pb.Slip] = {}
+    startling: dict[float, pb.Slip] = {}
     for way in ways:
         chosen = _likeliest(way.candidates, values, value, right)
         if chosen is None:
@@ -141,16 +105,21 @@ def mistakes(
         )
         written = expression.working.format_map(texts) or format_number(wrong)
         stays = way.because or is_plausible(wrong, value, right.names.unit, converts=right.converts)
-        (found if stays else startling).setdefault(wrong, Mistake(way.strategy, written, wrong, because))
+        (found if stays else startling).setdefault(wrong, _slip(right, way.strategy, written, wrong, because))
     if not found:
         found = startling
-    if not any(mistake.strategy == pb.ERROR_STRATEGY_ARITHMETIC for mistake in found.values()):
-        last = _misread(values, texts, right, value, pick) or _miscalculated(value, working, right, pick)
+    if not any(slip.strategy == pb.ERROR_STRATEGY_ARITHMETIC for slip in found.values()):
+        last = _misread(values, texts, right, value, pick) or _miscalculated(value, texts, right, pick)
         found.setdefault(last.value, last)
     return list(found.values())
 
 
-def clearly_wrong(wrong: float, right: float) -> bool:
+def _slip(right: RightWay, strategy: pb.ErrorStrategy, working: str, value: float, because: str) -> pb.Slip:
+    stated = f"{right.symbol} = {working}"
+    return pb.Slip(strategy=strategy, working=stated, value=value, unit=right.names.unit, because=because)
+
+
+def _clearly_wrong(wrong: float, right: float) -> bool:
     off = abs(wrong - right)
     # inf and nan never count as clearly wrong.
     return wrong != 0 and off > MARGIN * abs(wrong) and off > MARGIN * abs(right)
@@ -166,7 +135,7 @@ def _likeliest(
             value = tidy(candidate.calculation(values))
         except (*UNWORKABLE, KeyError):
             continue
-        if not clearly_wrong(value, right):
+        if not _clearly_wrong(value, right):
             continue
         if is_plausible(value, right, way.names.unit, converts=way.converts):
             return candidate, value
@@ -174,7 +143,7 @@ def _likeliest(
     return first
 
 
-def _misread(values: Values, texts: Mapping[str, str], right: RightWay, value: float, pick: int) -> Mistake | None:
+def _misread(values: Values, texts: Mapping[str, str], right: RightWay, value: float, pick: int) -> pb.Slip | None:
     """Takes two digits of a given number for each other; None if none has two that differ."""
     symbols = right.expression.symbols
     for place in range(len(symbols)):
@@ -190,13 +159,13 @@ def _misread(values: Values, texts: Mapping[str, str], right: RightWay, value: f
         # A misread number must not be the right result: quoting it would tell the answer.
         if (
             taken != value
-            and clearly_wrong(wrong, value)
+            and _clearly_wrong(wrong, value)
             and is_plausible(wrong, value, right.names.unit, converts=True)
         ):
             slots = {"part": f"the {name}" if (name := right.names.quantities.get(symbol)) else symbol}
             because = wording("misread", right.names, slots | {"factor": read.strip("()")}, pick)
             working = right.expression.working.format_map({**texts, symbol: read})
-            return Mistake(pb.ERROR_STRATEGY_ARITHMETIC, working, wrong, because)
+            return _slip(right, pb.ERROR_STRATEGY_ARITHMETIC, working, wrong, because)
     return None
 
 
@@ -204,16 +173,15 @@ def _turned(digits: str) -> str:
     return digits[-1] + digits[1:-1] + digits[0]
 
 
-def _miscalculated(value: float, working: str, right: RightWay, pick: int) -> Mistake:
-    mistaken = miscalculated(value, pick=pick)
+def _miscalculated(value: float, texts: Mapping[str, str], right: RightWay, pick: int) -> pb.Slip:
+    """Transposes digits or loses a carry; the decimal point stays, so that counts stay whole."""
+    mistaken = _other_digits(value, pick) if value else 1.0
     because = miscalculation(right.expression, right.names, pick=pick)
-    return Mistake(pb.ERROR_STRATEGY_ARITHMETIC, working or format_number(mistaken), mistaken, because)
+    working = right.expression.working.format_map(texts) or format_number(mistaken)
+    return _slip(right, pb.ERROR_STRATEGY_ARITHMETIC, working, mistaken, because)
 
 
-def miscalculated(right: float, *, pick: int) -> float:
-    """Miscalculates: transposes digits or loses a carry; the decimal point stays, so that counts stay whole."""
-    if right == 0:
-        return 1.0
+def _other_digits(right: float, pick: int) -> float:
     mantissa, exponent = f"{abs(right):.{SIGNIFICANT_DIGITS - 1}e}".split("e")
     first, second = mantissa[0], mantissa[2]
     if pick % 2 == 0 and second not in ("0", first):

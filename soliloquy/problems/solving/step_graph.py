@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from soliloquy.problems.files.step_questions import ANSWER_ASK
+from soliloquy.problems.files.step_questions import ANSWER_ASK, capital
 from soliloquy.programs.terms import DECIDED, CannotTrace, Term
 from soliloquy.programs.tracing import trace_solution
 from soliloquy.truth.number_format import format_exact, is_workable, tidy
@@ -157,8 +157,8 @@ class _Graph:
         self.values.append(term.value)
         self.steps.append(
             {
-                "explanation": self._comment(term.line) or _capital(explained.format(*words)),
-                "ask": f"What do you get for the {called}?" if name else _capital(asked.format(*words)),
+                "explanation": self._comment(term.line) or capital(explained.format(*words)),
+                "ask": f"What do you get for the {called}?" if name else capital(asked.format(*words)),
                 "expression": written.format(*(part.text for part in parts)),
                 "inputs": list(_inputs(parts)),
                 "result": result,
@@ -196,7 +196,3 @@ def _plain(term: Term) -> Term:
     while term.operation == DECIDED or (term.operation in _SAME and term.parts and term.parts[0].value == term.value):
         term = term.parts[0]
     return term
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

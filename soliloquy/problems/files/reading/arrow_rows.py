@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 
 from soliloquy.problems.files.reading.rows import Alternatives, RefusedRow, SourceRow, UnreadableSource, require_columns
 from soliloquy.runtime.arrow_stream import opened_stream
+from soliloquy.runtime.failure import one_line
 from soliloquy.runtime.files import read_json, require_regular
 from soliloquy.runtime.parquet import READ_AT_ONCE, bounded_batches
 
@@ -22,7 +23,7 @@ def parquet_rows(path: Path, needed: Iterable[Alternatives]) -> Iterator[SourceR
             require_columns(path, needed, file.schema_arrow.names)
             yield from _rows(path.name, bounded_batches(path, file, ROWS_AT_ONCE))
     except (pa.ArrowException, OSError) as error:
-        raise UnreadableSource(f"{path}: not readable as Parquet: {_one_line(error)}") from error
+        raise UnreadableSource(f"{path}: not readable as Parquet: {one_line(error)}") from error
 
 
 def datasets_rows(folder: Path, needed: Iterable[Alternatives]) -> Iterator[SourceRow | RefusedRow]:
@@ -52,7 +53,7 @@ def _split_rows(folder: Path, split: str, needed: Iterable[Alternatives]) -> Ite
                     else:
                         yield row
         except (pa.ArrowException, OSError) as error:
-            raise UnreadableSource(f"{path}: not readable as an Arrow stream: {_one_line(error)}") from error
+            raise UnreadableSource(f"{path}: not readable as an Arrow stream: {one_line(error)}") from error
 
 
 def _described(path: Path, key: str) -> list[Any]:
@@ -61,7 +62,7 @@ def _described(path: Path, key: str) -> list[Any]:
     except OSError as error:
         raise UnreadableSource(f"{path}: cannot be read: {error.strerror}") from error
     except (ValueError, KeyError, TypeError) as error:
-        raise UnreadableSource(f"{path}: not what `datasets` writes: {_one_line(error)}") from error
+        raise UnreadableSource(f"{path}: not what `datasets` writes: {one_line(error)}") from error
     if not isinstance(described, list):
         raise UnreadableSource(f"{path}: not what `datasets` writes: {key} is no list")
     return described
@@ -90,7 +91,3 @@ def _cells(batch: Any) -> Iterator[dict[str, Any] | UnicodeDecodeError]:
             return
         for at in range(batch.num_rows):
             yield from _cells(batch.slice(at, 1))
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())

@@ -29,16 +29,8 @@ class RefusedRow:
         return f"{self.place}: {self.field}: {self.reason}"
 
 
-MOST_NAMES = 30
-
-
-def listed_names(names: Iterable[object]) -> str:
-    """Returns the columns of a source for an error about a missing column."""
-    known = [repr(name)[:40] for name in names]
-    more = f" and {len(known) - MOST_NAMES} more" if len(known) > MOST_NAMES else ""
-    return (", ".join(known[:MOST_NAMES]) or "none") + more
-
-
+# The columns of a source that an error lists.
+_MOST_NAMES = 30
 # Columns of which one must be there.
 Alternatives = Sequence[str]
 
@@ -53,7 +45,10 @@ def missing_column(needed: Iterable[Alternatives], there: Collection[str]) -> st
     for columns in needed:
         if not any(column in there for column in columns):
             missing = " and no column ".join(map(repr, columns))
-            return f"no column {missing}; there are: {listed_names(there)}; --columns says which is which"
+            known = [repr(name)[:40] for name in there]
+            more = f" and {len(known) - _MOST_NAMES} more" if len(known) > _MOST_NAMES else ""
+            listed = ", ".join(known[:_MOST_NAMES]) or "none"
+            return f"no column {missing}; there are: {listed}{more}; --columns says which is which"
     return ""
 
 
