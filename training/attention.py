@@ -69,7 +69,22 @@ def packed_attention(
     key, value = key.index_select(2, places), value.index_select(2, places)
     half = query.dtype in (torch.bfloat16, torch.float16)
     if query.is_cuda and half and not dropout and softcap is None and s_aux is None:
-        return _varlen(query, key, value, borders, ends, longest or query.shape[2], scaling, sliding_window), None
+        from torch.nn.attention.varlen import varlen_attn
+
+        # Computes all samples in one kernel.
+        most = longest or query.shape[2]
+        attended = varlen_attn(
+            *(states[0].transpose(0, 1).contiguous() for states in (query, key, value)),
+            borders,
+            ends,
+            most,
+            most,
+            scale=scaling,
+            window_size=(-1 if sliding_window is None else sliding_window - 1, 0),
+            enable_gqa=query.shape[1] != key.shape[1],
+        )
+        assert isinstance(attended, torch.Tensor)
+        return attended[None], None
     return _sample_by_sample(query, key, value, borders, ends, scaling, dropout, sliding_window, softcap, s_aux), None
 
 
@@ -138,34 +153,6 @@ def _with_changed_scores(
         scores = torch.cat([scores, elsewhere], dim=-1)
     weights = scores.softmax(dim=-1, dtype=torch.float32).to(value.dtype)
     return dropped(weights[..., : key.shape[2]], dropout) @ value
-
-
-def _varlen(
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    borders: torch.Tensor,
-    ends: torch.Tensor,
-    longest: int,
-    scaling: float | None,
-    sliding_window: int | None,
-) -> torch.Tensor:
-    """Computes all samples in one kernel."""
-    from torch.nn.attention.varlen import varlen_attn
-
-    flat = [states[0].transpose(0, 1).contiguous() for states in (query, key, value)]
-    attended = varlen_attn(
-        *flat,
-        borders,
-        ends,
-        longest,
-        longest,
-        scale=scaling,
-        window_size=(-1 if sliding_window is None else sliding_window - 1, 0),
-        enable_gqa=query.shape[1] != key.shape[1],
-    )
-    assert isinstance(attended, torch.Tensor)
-    return attended[None]
 
 
 def _seen(new: int, length: int, sliding_window: int | None, device: torch.device) -> torch.Tensor:

@@ -8,8 +8,6 @@ import socket
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 from tensorboard.compat.proto.summary_pb2 import Summary
@@ -42,10 +40,7 @@ class Curves:
         self._add(Event(file_version=VERSION))
         self._add(Event(step=after + 1, session_log=SessionLog(status=SessionLog.START)))
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+    def close(self) -> None:
         self._file.close()
 
     def add(self, step: int, values: Mapping[str, float]) -> None:

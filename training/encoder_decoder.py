@@ -38,9 +38,6 @@ class PairTemplate:
         """Tokenizes each chat; None for a chat that contains the text of a special token."""
         return [None if self._holds_special(chat) else self._pair(chat) for chat in chats]
 
-    def text(self, ids: Sequence[int]) -> str:
-        return str(self._tokenizer.decode(ids))
-
     def _pair(self, chat: Sequence[TrainingMessage]) -> MarkedTokens:
         *prompt, answer = chat
         source = self._tokenizer(encoder_decoder_text(message.text for message in prompt), verbose=False)["input_ids"]

@@ -60,7 +60,7 @@ class StepLog:
         with writing(self._metrics):
             self._file = self._opened.enter_context(closing(WholeWrites(self._metrics)))
         with writing(self._folder):
-            self._curves = self._opened.enter_context(Curves(self._folder, after=step))
+            self._curves = self._opened.enter_context(closing(Curves(self._folder, after=step)))
 
     def add(self, step: Step) -> None:
         with writing(self._metrics):

@@ -65,9 +65,6 @@ class Template:
         rest = iter(self._encoded(["\n" + piece.text for pieces in pieces_of if pieces for piece in pieces[1:]]))
         return [self._join(pieces, next(first), rest) if pieces else None for pieces in pieces_of]
 
-    def text(self, ids: Sequence[int]) -> str:
-        return str(self._tokenizer.decode(ids))
-
     def _join(self, pieces: Sequence[_Piece], first: list[int], rest: Iterator[list[int]]) -> MarkedTokens:
         ids, learned = list(first), [False] * len(first)
         for piece in pieces[1:]:

@@ -5,11 +5,13 @@ import shutil
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
+
+from pydantic import ConfigDict, TypeAdapter
 
 from soliloquy.dataset.storage import Storage
-from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.files import atomic_file, parsed_json
+from soliloquy.runtime.failure import Failure, one_line
+from soliloquy.runtime.files import atomic_file
 from soliloquy.runtime.weights import digest_of
 from soliloquy_training.adapters.version import Version, stored_version
 
@@ -25,9 +27,14 @@ class NotActivated(Failure):
 class Active:
     """The version that is active under a name, and earlier ones, the latest last."""
 
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
+
     version: str
     since: str
     before: tuple[str, ...] = ()
+
+
+_RECORD = TypeAdapter(dict[str, Active])
 
 
 class Registry:
@@ -81,13 +88,14 @@ class Registry:
 
     def active(self) -> dict[str, Active]:
         """Returns the active version of each name."""
+        place, otherwise = f"{self}/{_ACTIVE}", "restore it from a copy"
         try:
-            kept: dict[str, Any] = parsed_json(self._storage.read(_ACTIVE) or b"{}")
-            active = {name: Active(**{**entry, "before": tuple(entry["before"])}) for name, entry in kept.items()}
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise Failure(f"{self}/{_ACTIVE} does not say what is active ({error}): restore it from a copy") from error
-        if wrong := [name for name, entry in active.items() if not _is_sound(name, entry)]:
-            raise Failure(f"{self}/{_ACTIVE} names no version for {wrong[0][:80]!r}: restore it from a copy")
+            active = _RECORD.validate_json(self._storage.read(_ACTIVE) or b"{}")
+        except ValueError as error:
+            raise Failure(f"{place} does not say what is active ({one_line(error)}): {otherwise}") from error
+        for name, entry in active.items():
+            if not all(version.startswith(f"{name}@") for version in (entry.version, *entry.before)):
+                raise Failure(f"{place} names no version for {name[:80]!r}: {otherwise}")
         return active
 
     def activate(self, name: str, active: Active, *, instead_of: Active | None) -> None:
@@ -99,11 +107,6 @@ class Registry:
 
     def _write(self, name: str, content: Any) -> None:
         self._storage.write(name, json.dumps(content, indent=2).encode())
-
-
-def _is_sound(name: str, entry: Active) -> bool:
-    ids = (entry.version, *entry.before)
-    return isinstance(entry.since, str) and all(isinstance(one, str) and one.startswith(f"{name}@") for one in ids)
 
 
 def activation_of(version: Version, before: tuple[str, ...] = ()) -> Active:

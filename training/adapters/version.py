@@ -5,17 +5,19 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
-from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.files import parsed_json, read_json
+from pydantic import ConfigDict, StringConstraints, TypeAdapter
+
+from soliloquy.runtime.failure import Failure, one_line
+from soliloquy.runtime.files import read_json
 from soliloquy.runtime.weights import ADAPTER_CONFIG, ADAPTER_WEIGHTS, CARD, card_entry, digest_of, named_base
 
 PICTURE = "loss.png"
 # The digits of the digest in a version's id.
 _DIGITS = 12
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
-_DIGEST = re.compile("[0-9a-f]{64}")
+Digest = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
 _FILES = {ADAPTER_WEIGHTS, ADAPTER_CONFIG, CARD, PICTURE}
 # Training makes some dozens.
 _MOST_RANK = 4_096
@@ -26,13 +28,15 @@ _NUMBERS = {"F16": ("<u2", 0x7C00), "BF16": ("<u2", 0x7F80), "F32": ("<u4", 0x7F
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Version:
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
+
     # The name in requests, the same for all versions.
     name: str
-    digest: str
-    base_digest: str
+    digest: Digest
+    base_digest: Digest
     data_digest: str
     # Each file with its digest.
-    files: Mapping[str, str]
+    files: Mapping[str, Digest]
     config: Mapping[str, Any]
     metrics: Mapping[str, Any]
     # A remark, such as why the version did not go into service.
@@ -46,20 +50,13 @@ class Version:
 def stored_version(content: bytes, place: str) -> Version:
     """Parses a stored version; raises Failure for one that names files or digests as no adapter has them."""
     try:
-        version = Version(**parsed_json(content))
-        sound = (
-            _NAME.fullmatch(version.name) is not None
-            and place.endswith(f"/{version.id}.json")
-            and version.files.keys() <= _FILES
-            and all(_DIGEST.fullmatch(one) for one in (version.digest, version.base_digest, *version.files.values()))
-            and isinstance(version.config, dict)
-            and isinstance(version.metrics, dict)
-            and isinstance(version.note, str)
-            and isinstance(version.data_digest, str)
-        )
-    except (ValueError, TypeError, AttributeError) as error:
-        raise Failure(f"{place} describes no version of an adapter ({error}): remove it, and push again") from error
-    if not sound:
+        version = TypeAdapter(Version).validate_json(content)
+    except ValueError as error:
+        raise Failure(
+            f"{place} describes no version of an adapter ({one_line(error)}): remove it, and push again"
+        ) from error
+    is_named = _NAME.fullmatch(version.name) and place.endswith(f"/{version.id}.json")
+    if not is_named or not version.files.keys() <= _FILES:
         raise Failure(f"{place} describes no version that was pushed: remove it, and push again")
     return version
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from soliloquy.runtime.extensions import check_installed
-from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.failure import Failure, one_line
 from soliloquy.runtime.weights import FOLDER_ONLY, flaw_of_files
 
 
@@ -23,7 +23,7 @@ def tokenizer_and_model(folder: Path, kind: str, auto: str) -> tuple[Any, Any]:
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **FOLDER_ONLY)
         model = getattr(transformers, auto).from_pretrained(folder, use_safetensors=True, **FOLDER_ONLY)
     except (OSError, ValueError) as error:
-        raise Failure(f"{folder} holds no {kind} ({' '.join(str(error).split())})") from error
+        raise Failure(f"{folder} holds no {kind} ({one_line(error)})") from error
     return tokenizer, model.eval()
 
 

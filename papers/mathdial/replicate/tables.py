@@ -17,6 +17,7 @@ from soliloquy_papers.mathdial.evaluate.replies import utterance_measures
 from soliloquy_papers.mathdial.published import PUBLISHED
 from soliloquy_papers.replication.published import Published, replication
 from soliloquy_papers.replication.tables import Found, Table, beside_paper, mean, portion
+from soliloquy_training.evaluation.cases import Share
 
 _FILES = ("test.csv", "test.jsonl")
 _EXAMPLES = "example_model_output.jsonl"
@@ -140,18 +141,16 @@ def _judged(dialogues: Iterable[_Dialogue]) -> list[JudgedDialogue]:
 def _reached(
     judged: Sequence[JudgedDialogue], counted: Sequence[tuple[int | None, int | None]]
 ) -> dict[str, dict[str, Found]]:
-    def within(turns: Iterable[int | None], k: int) -> Any:
+    def within(turns: Iterable[int | None], k: int) -> Share:
         return portion(turn is not None and turn <= k for turn in turns)
 
+    ours = [(one.reached, one.told) for one in judged]
     return {
-        "success": {
-            f"k={k}": Found(within((reached for reached, _ in counted), k), within((one.reached for one in judged), k))
+        name: {
+            f"k={k}": Found(within((turns[at] for turns in counted), k), within((turns[at] for turns in ours), k))
             for k in _SHOWN_K
-        },
-        "telling": {
-            f"k={k}": Found(within((told for _, told in counted), k), within((one.told for one in judged), k))
-            for k in _SHOWN_K
-        },
+        }
+        for at, name in enumerate(("success", "telling"))
     }
 
 

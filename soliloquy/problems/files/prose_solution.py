@@ -55,13 +55,7 @@ def _find_calculation(
             and (expression := _expression(link)) is not None
             and is_workable(link.stated)
         ):
-            at = link.stated_at - start
-            unit = "$" if plain[at - 1 : at] == "$" else _textbook(link.unit) or unit_at(plain, at)
-            return (
-                _symbol_before(plain, link.start - start),
-                expression,
-                Stated(link.stated, unit, link.stated_at - start),
-            )
+            return _symbol_before(plain, link.start - start), expression, _stated_by(link, plain, start)
     last = said or _last_converted(plain, start, links)
     if last is None and len(plain.split()) <= (_SHORT_LIST if lists_values(text) else _SHORT):
         last = _last_stated(plain.split("="))
@@ -89,9 +83,14 @@ def _last_converted(plain: str, start: int, links: Sequence[Calculation]) -> Sta
             and link.expression.strip() not in ("1", "1.0")
             and is_workable(link.stated)
         ):
-            at = link.stated_at - start
-            return Stated(link.stated, _textbook(link.unit) or unit_at(plain, at), at)
+            return _stated_by(link, plain, start)
     return None
+
+
+def _stated_by(link: Calculation, plain: str, start: int) -> Stated:
+    at = link.stated_at - start
+    unit = "$" if plain[at - 1 : at] == "$" else _textbook(link.unit) or unit_at(plain, at)
+    return Stated(link.stated, unit, at)
 
 
 def _expression(link: Calculation) -> Expression | None:

@@ -87,16 +87,20 @@ def _stands_in(text: str, value: float, unit: str) -> bool:
 
 
 def _steps(found: WorkedSteps, problem: Problem) -> Sequence[Step]:
-    answer = {"value": problem.answer.value, "unit": problem.answer.unit}
-    row = {"question": problem.question, "solution": problem.solution, "answer": answer}
     try:
-        read = ProblemRow.model_validate({**row, "steps": list(map(_row, found.steps))})
-        return problem_from_row(read, problem.source).steps
+        return _checked(problem, problem.solution, list(map(_row, found.steps)))
     except ValidationError as error:
         first: Any = error.errors(include_url=False)[0]
         raise Unreadable(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
     except BadField as error:
         raise Unreadable(str(error)) from error
+
+
+def _checked(problem: Problem, solution: str, steps: list[dict[str, Any]]) -> Sequence[Step]:
+    """Builds the steps that a solution gives; raises ValidationError or BadField unless they lead to the answer."""
+    answer = {"value": problem.answer.value, "unit": problem.answer.unit}
+    row = {"question": problem.question, "solution": solution, "steps": steps, "answer": answer}
+    return problem_from_row(ProblemRow.model_validate(row), problem.source).steps
 
 
 def _row(step: _Step) -> dict[str, Any]:
@@ -121,14 +125,9 @@ def is_bare(problem: Problem) -> bool:
 
 def agreed_steps(problem: Problem, programs: Iterable[CodeAttempt]) -> Sequence[Step]:
     """Returns the steps of the first program that can be followed to the answer; empty if none can."""
-    answer = {"value": problem.answer.value, "unit": problem.answer.unit}
     for program in programs:
         try:
-            steps = steps_from_script(program.code, *program.result_variables[:1])
-            row = ProblemRow.model_validate(
-                {"question": problem.question, "solution": program.code, "steps": steps, "answer": answer}
-            )
-            return problem_from_row(row, problem.source).steps
+            return _checked(problem, program.code, steps_from_script(program.code, *program.result_variables[:1]))
         except (CannotTrace, ValidationError, BadField):
             # Another program may have been written in a way that can be followed.
             continue

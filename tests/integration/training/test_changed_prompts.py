@@ -14,12 +14,11 @@ from tests.unit.training.growing import conversations, dataset
 def text_learned(data: Path, base: Path, folder: Path) -> str:
     # They load transformers, which every process that only looks for tests would pay for.
     from soliloquy_training.data import prepare
-    from soliloquy_training.templating import Template
+    from soliloquy_training.templating import Template, load_tokenizer
 
-    template = Template(base)
-    prepared = prepare(folder, str(data), SETTINGS, template, lambda _: None)
+    prepared = prepare(folder, str(data), SETTINGS, Template(base), lambda _: None)
     rows = [prepared.row([number]) for number in (*prepared.training, *prepared.held_out)]
-    return "".join(template.text(row.ids.flatten().tolist()) for row in rows)
+    return "".join(load_tokenizer(base).decode(row.ids.flatten().tolist()) for row in rows)
 
 
 def test_a_sample_has_the_run_s_prompts_and_not_the_installed_ones(base: Path, tmp_path: Path) -> None:

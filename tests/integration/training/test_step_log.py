@@ -3,7 +3,7 @@
 import resource
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -74,7 +74,11 @@ def test_a_full_disk_ends_the_step_that_it_refuses_with_one_line(
     with largest_file(1_000), pytest.raises(Failure, match=r"cannot write .*/metrics.jsonl \(File too large\): free"):
         add_many(lambda number: log.add(step_of(number, 1.0)))
     log.close()
-    with Curves(tmp_path / "more", after=0) as curves, largest_file(300), pytest.raises(OSError, match="too large"):
+    with (
+        closing(Curves(tmp_path / "more", after=0)) as curves,
+        largest_file(300),
+        pytest.raises(OSError, match="too large"),
+    ):
         add_many(lambda number: curves.add(number, {"loss": 1.0}))
     assert threading.active_count() == threads
     assert capfd.readouterr().err == ""

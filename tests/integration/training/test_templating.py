@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ import pytest
 from soliloquy.recipes.recipe import ReplyContext, TrainingMessage
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1.model_pb2 import Message
-from soliloquy_training.data import samples
+from soliloquy_training.data import Sample, samples
 from tests.unit.training.growing import conversations, dialogues
 from tests.unit.training.test_replies import VARIANTS
 
@@ -54,10 +54,11 @@ def template_of(folder: Path) -> "Template":
     return Template(folder)
 
 
-def learned_text(template: "Template", chat: list[TrainingMessage]) -> str:
-    (tokens,) = template.tokens([chat])
-    assert tokens
-    return template.text([id for id, learned in zip(*tokens, strict=True) if learned])
+def learned_texts(folder: Path, chats: Sequence[Sample]) -> list[str]:
+    from soliloquy_training.templating import load_tokenizer
+
+    tokenizer, found = load_tokenizer(folder), template_of(folder).tokens(chats)
+    return [tokenizer.decode([id for id, learned in zip(*each, strict=True) if learned]) for each in found if each]
 
 
 @pytest.mark.parametrize("source", [None, CHATML, THINKING])
@@ -78,30 +79,27 @@ def test_the_prompt_of_a_sample_is_token_for_token_what_the_model_service_makes_
 
 @pytest.mark.parametrize("given", VARIANTS, ids=str)
 def test_a_replys_words_and_its_end_are_learned_whatever_is_given_with_it(base: Path, given: ReplyContext) -> None:
-    template = template_of(base)
-    for sample in samples(dialogues()[0], "replies", given):
-        assert learned_text(template, list(sample)) == f"{sample[-1].text}<|end|>"
+    found = samples(dialogues()[0], "replies", given)
+    assert learned_texts(base, found) == [f"{sample[-1].text}<|end|>" for sample in found]
 
 
 @pytest.mark.parametrize("source", [None, CHATML, THINKING])
 def test_what_is_learned_is_the_answer_and_its_end_and_nothing_else(
     base: Path, with_template: Callable[[str], Path], source: str | None
 ) -> None:
-    template = template_of(with_template(source) if source else base)
-    for sample in samples(conversations(1)[0], "states"):
-        answer = sample[-1].text
-        assert json.loads(answer)
-        assert learned_text(template, list(sample)) == f"{answer}<|end|>"
+    found = samples(conversations(1)[0], "states")
+    assert all(json.loads(sample[-1].text) for sample in found)
+    learned = learned_texts(with_template(source) if source else base, found)
+    assert learned == [f"{sample[-1].text}<|end|>" for sample in found]
 
 
 @pytest.mark.parametrize("source", [None, CHATML, MARKED_COUNTING])
 def test_of_a_dialogue_the_tutors_messages_are_learned_each_with_its_end(
     base: Path, with_template: Callable[[str], Path], source: str | None
 ) -> None:
-    template = template_of(with_template(source) if source else base)
     [sample] = samples(conversations(1)[0], "dialogue")
     expected = "".join(f"{told.text}<|end|>" for told in sample if told.learned)
-    assert learned_text(template, list(sample)) == expected
+    assert learned_texts(with_template(source) if source else base, [sample]) == [expected]
 
 
 @pytest.mark.parametrize(
