@@ -157,20 +157,25 @@ def _new_dataset(
     if folder.exists():
         raise Failure(f"{folder} already exists: choose another --out")
     unfinished = folder.with_name(f".{folder.name}.unfinished")
-    place, tally, prompts, manifest = Storage(unfinished), Tally(), _Prompts(), dict[str, Any]()
+    place, tally, manifest = Storage(unfinished), Tally(), dict[str, Any]()
+    first: Run | None = None
     try:
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(parents=True)
         writer = DatasetWriter(place, unfinished, (), ShardLimits(), tally)
 
         def add(conversation: Conversation) -> None:
-            prompts.add(conversation.run)
+            nonlocal first
+            first = first or conversation.run
+            _require_same_prompts(first, conversation.run)
             # Without timings, which are not learned.
             serialised = conversation.SerializeToString(deterministic=True)
             writer.add(Collected(conversation=serialised, recipe=conversation.run.recipe))
 
         yield add, manifest
-        shards = [*writer.close(), *write_prompts(place, prompts.texts())]
+        # A dataset holds the prompts of a run that changed some once, for all of its rows.
+        prompts = own_texts(first.recipe) | dict(first.prompts) if first and first.prompts else {}
+        shards = [*writer.close(), *write_prompts(place, prompts)]
         manifest |= {"run": {"frozen": source, **versions()}, "counts": tally.as_json(), "cost": {}, "arrival": {}}
         write_manifest(place, manifest, shards)
         unfinished.replace(folder)
@@ -178,25 +183,12 @@ def _new_dataset(
         raise Failure(f"cannot write {folder} ({error}): free some space, or choose another --out") from error
 
 
-class _Prompts:
-    """The prompts that conversations were generated with: a dataset holds them once, for all of its rows."""
-
-    def __init__(self) -> None:
-        self._first: Run | None = None
-
-    def add(self, run: Run) -> None:
-        """Raises Failure if another run had other prompts."""
-        self._first = self._first or run
-        if _changed(run) != _changed(self._first):
-            raise Failure(
-                f"runs {self._first.id} and {run.id} have different prompts, and a training learns those of one run: "
-                "choose the dataset of a run with --data"
-            )
-
-    def texts(self) -> dict[str, str]:
-        """Returns all prompts of a run that changed some; empty for any other."""
-        run = self._first
-        return own_texts(run.recipe) | dict(run.prompts) if run and run.prompts else {}
+def _require_same_prompts(first: Run, other: Run) -> None:
+    if _changed(first) != _changed(other):
+        raise Failure(
+            f"runs {first.id} and {other.id} have different prompts, and a training learns those of one run: choose "
+            "the dataset of a run with --data"
+        )
 
 
 def _changed(run: Run) -> tuple[str, Mapping[str, str]]:

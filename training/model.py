@@ -40,7 +40,8 @@ def is_compiled(settings: TrainingSettings, device: torch.device) -> bool:
 
 def check_hardware(settings: TrainingSettings) -> None:
     """Raises Failure if this machine lacks what the settings ask for."""
-    if is_compiled(settings, torch.device("cuda" if torch.cuda.is_available() else "cpu")) and not _c_compiler():
+    compiler = os.environ.get("CC") or shutil.which("gcc") or shutil.which("clang")
+    if is_compiled(settings, torch.device("cuda" if torch.cuda.is_available() else "cpu")) and not compiler:
         raise Failure("compile: layers requires a C compiler: install gcc, or use compile: none")
     if settings.quantize == "none":
         return
@@ -48,10 +49,6 @@ def check_hardware(settings: TrainingSettings) -> None:
     lacking += [] if importlib.util.find_spec("bitsandbytes") else ["bitsandbytes"]
     if lacking:
         raise Failure(f"quantize: {settings.quantize} requires {' and '.join(lacking)}: use quantize: none here")
-
-
-def _c_compiler() -> str | None:
-    return os.environ.get("CC") or shutil.which("gcc") or shutil.which("clang")
 
 
 def check_base(base: Path, settings: TrainingSettings) -> None:

@@ -17,6 +17,7 @@ from soliloquy_training.folder import Job
 from soliloquy_training.state import complete
 
 ADAPTER, MODEL = "adapter", "model"
+_CARD = Path(__file__).with_name("card.txt").read_text("utf-8")
 
 
 def report(
@@ -91,41 +92,17 @@ def _save_adapter(folder: Path, job: Job, model: Any, trained: dict[str, torch.T
 
 
 def card(job: Job, content: Mapping[str, Any]) -> str:
-    data, loss, validation = content["data"], content["loss"], content["validation"]
-    lines = [
-        "---",
-        f"base_model: {json.dumps(job.base.name)}",
-        f"base_model_digest: {content['base_model_digest']}",
-        f"data_digest: {content['data_digest']}",
-        "library_name: peft",
-        "---",
-        "",
-        f"# {plain(job.folder.name)}",
-        "",
-        f"Trained on {data['conversations']:,} conversations ({data['samples']:,} samples, "
-        f"{data['learned_tokens']:,} learned of {data['tokens']:,} tokens) in {content['steps']:,} steps.",
-        *(["", f"Samples left out: {content['left_out']}."] if content["left_out"] else []),
-        "",
-        "| | |",
-        "| --- | --- |",
-        f"| loss of a learned token, first and last step | {loss['first']:.4f}, {loss['last']:.4f} |",
-    ]
-    if validation:
-        best = f"best held-out loss, at step {validation['step']}, whose weights these are"
-        lines.append(f"| {best} | {validation['loss']:.4f} |")
-    lines += [
-        f"| tokens a second | {content['tokens_per_second']:,.0f}, {content['workers']} workers |",
-        "",
-        "![loss](loss.png)",
-        "",
-        "Settings:",
-        "",
-        "```json",
-        json.dumps(job.settings.model_dump(mode="json"), indent=2),
-        "```",
-        "",
-    ]
-    return "\n".join(lines)
+    best = "| best held-out loss, at step {step}, whose weights these are | {loss:.4f} |\n"
+    return _CARD.format_map(
+        {
+            **content,
+            "base": json.dumps(job.base.name),
+            "name": plain(job.folder.name),
+            "omitted": f"\nSamples left out: {content['left_out']}.\n" if content["left_out"] else "",
+            "best": best.format_map(content["validation"]) if content["validation"] else "",
+            "settings": json.dumps(job.settings.model_dump(mode="json"), indent=2),
+        }
+    )
 
 
 def left_out(data: Mapping[str, Any], sequence_length: int) -> str:

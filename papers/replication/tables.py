@@ -33,25 +33,21 @@ class Found(NamedTuple):
     paper: Cell = None
 
 
-class Row(NamedTuple):
-    measure: str
-    found: Found
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Table:
     title: str
-    rows: Sequence[Row]
+    # Each measure with its figures.
+    rows: Sequence[tuple[str, Found]]
     # Why the three figures of a measure differ, in a sentence each.
     why: Mapping[str, str]
 
     def shown(self) -> Iterator[rich.table.Table | str]:
-        rows = (_cells(row) for row in self.rows)
+        rows = ([measure, *_cells(found)] for measure, found in self.rows)
         yield _table([self.title, "authors' way", "our way", "paper"], rows)
         yield from (f"  {measure}: {why}" for measure, why in self.why.items())
 
     def as_json(self) -> dict[str, Any]:
-        rows = [{"measure": row.measure, **row.found._asdict()} for row in self.rows]
+        rows = [{"measure": measure, **found._asdict()} for measure, found in self.rows]
         return {"title": self.title, "rows": rows, "why": dict(self.why)}
 
 
@@ -86,18 +82,18 @@ def beside_paper(
             yield Table(title=written["title"], rows=rows, why=why)
 
 
-def _rows(written: Mapping[str, Any], found: Found | Mapping[str, Found]) -> Iterator[Row]:
+def _rows(written: Mapping[str, Any], found: Found | Mapping[str, Found]) -> Iterator[tuple[str, Found]]:
     measure, paper = written["measure"], written.get("paper")
     if isinstance(found, Found):
-        yield Row(measure, found._replace(paper=paper) if paper is not None else found)
+        yield measure, found._replace(paper=paper) if paper is not None else found
     else:
-        yield from (Row(f"{measure}, {of}", figures) for of, figures in found.items())
+        yield from ((f"{measure}, {of}", figures) for of, figures in found.items())
 
 
-def _cells(row: Row) -> list[str]:
-    authors, ours, paper = row.found
+def _cells(found: Found) -> list[str]:
+    authors, ours, paper = found
     is_share = isinstance(paper, float) and isinstance(authors or ours, dict)
-    return [row.measure, _text(authors), _text(ours), f"{paper:.1f} %" if is_share else _text(paper)]
+    return [_text(authors), _text(ours), f"{paper:.1f} %" if is_share else _text(paper)]
 
 
 def _text(cell: Cell) -> str:

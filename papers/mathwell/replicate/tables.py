@@ -6,7 +6,6 @@ from typing import Any
 
 from soliloquy.runtime.files import table_beside
 from soliloquy.runtime.values import shown
-from soliloquy.v1.conversation_pb2 import Opinion
 from soliloquy.v1.sandbox_pb2 import STATUS_OK, Job
 from soliloquy_papers.mathwell.criteria.operations import OPERATIONS, operations_by_people
 from soliloquy_papers.mathwell.criteria.scoring import JUDGES, score
@@ -100,15 +99,10 @@ def _objections(rows: Sequence[Row]) -> dict[str, Found]:
     outcomes: dict[str, list[bool]] = {}
     for row in rows:
         for column, criterion in _CRITERIA.items():
-            against = (one.judge for one in _score(row).opinions if _is_against(one, criterion))
-            for judge in set(against) if row[column] else ():
+            opinions = [one for one in _score(row).opinions if one.criterion == criterion]
+            for judge in {one.judge for one in opinions if one.judge in JUDGES} if row[column] else ():
                 outcomes.setdefault(judge, []).append(not _is(row, column))
     return {judge.removeprefix("rule "): Found(ours=portion(outcomes[judge])) for judge in sorted(outcomes)}
-
-
-def _is_against(opinion: Opinion, criterion: Criterion) -> bool:
-    """Whether it is an objection or a doubt."""
-    return opinion.criterion == criterion and opinion.judge in JUDGES
 
 
 def _of_writer(rows: Sequence[Row], paper: Mapping[str, float]) -> dict[str, dict[str, Found]]:

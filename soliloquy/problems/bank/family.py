@@ -39,11 +39,6 @@ class QuestionWording:
                 seen.add(part)
         return re.compile(pattern)
 
-    def slots_of(self, question: str) -> dict[str, str] | None:
-        """Returns the drawn words and digits of a question; None if it has another wording."""
-        match = self.pattern.fullmatch(question)
-        return match.groupdict() if match else None
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Family:
@@ -63,9 +58,10 @@ class Family:
     def number_of(self, question: str) -> int | None:
         """Returns the number of the problem with this question; None if it is not of this family."""
         for which, candidate in enumerate(self.wordings):
-            slots = candidate.slots_of(question)
-            if slots is None:
+            match = candidate.pattern.fullmatch(question)
+            if match is None:
                 continue
+            slots = match.groupdict()
             places = [(words.index(slots[slot]), len(words)) for slot, words in self.file.things.items()]
             drawn = self._drawn(slots)
             # A hidden number shows only in what follows from it.

@@ -29,11 +29,14 @@ class _FamilyTable(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)  # Most commands read no family.
 
 
-class GivenTable(_FamilyTable):
-    """A quantity of the question, drawn from `low`, `low + step`, .. `high`."""
-
+class _QuantityTable(_FamilyTable):
     name: Text
     unit: Plain
+
+
+class GivenTable(_QuantityTable):
+    """A quantity of the question, drawn from `low`, `low + step`, .. `high`."""
+
     low: float
     high: float
     step: float = Field(gt=0)
@@ -64,24 +67,18 @@ class GivenTable(_FamilyTable):
         return position if format_value(self.value(position), self.unit) == with_unit(text, self.unit) else None
 
 
-class DerivedTable(_FamilyTable):
+class DerivedTable(_QuantityTable):
     """A quantity of the question that follows from drawn ones, so that the results are round numbers."""
 
-    name: Text
-    unit: Plain
     expression: Text
 
 
-class ConstantTable(_FamilyTable):
-    name: Text
+class ConstantTable(_QuantityTable):
     value: float
-    unit: Plain
 
 
-class ResultTable(_FamilyTable):
+class ResultTable(_QuantityTable):
     symbol: Symbol
-    name: Text
-    unit: Plain
 
 
 class WrongTable(_FamilyTable):
@@ -149,15 +146,13 @@ class FamilyFile(_FamilyTable):
     def known(self) -> dict[Symbol, GivenTable | DerivedTable | ConstantTable]:
         """Returns the quantities that the question states."""
         given = {symbol: row for symbol, row in self.given.items() if not row.hidden}
-        stated = {symbol: row for symbol, row in self.derived.items() if self._is_stated(symbol)}
+        asked = "".join(self.questions)
+        stated = {symbol: row for symbol, row in self.derived.items() if f"{{{symbol}}}" in asked}
         return {**given, **stated, **self.constants}
 
     @cached_property
     def is_concept(self) -> bool:
         return self.steps[0].kind == "concept"
-
-    def _is_stated(self, symbol: Symbol) -> bool:
-        return any(f"{{{symbol}}}" in question for question in self.questions)
 
     @model_validator(mode="after")
     def _calculated_or_not(self) -> Self:

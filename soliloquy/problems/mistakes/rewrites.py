@@ -74,7 +74,10 @@ def _rewritten(tree: ast.expr, name: str, *, most: int = 1) -> Iterator[ast.expr
 
 
 def _renamed(tree: ast.expr, symbol: str, other: str) -> Iterator[ast.expr]:
-    return islice(_each(tree, lambda node: ast.Name(other) if _is_name(node, symbol) else None), 1)
+    def rename(node: ast.expr) -> ast.expr | None:
+        return ast.Name(other) if isinstance(node, ast.Name) and node.id == symbol else None
+
+    return islice(_each(tree, rename), 1)
 
 
 def _each(tree: ast.expr, rewrite: Callable[[ast.expr], ast.expr | None]) -> Iterator[ast.expr]:
@@ -125,7 +128,3 @@ def _filled(form: ast.expr, parts: Mapping[str, ast.expr]) -> ast.expr:
         case ast.Call(func=function, args=[argument]):
             return ast.Call(function, [_filled(argument, parts)], [])
     return form
-
-
-def _is_name(node: ast.expr, symbol: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == symbol

@@ -2,7 +2,7 @@
 
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice, repeat, tee
 from pathlib import Path
@@ -20,34 +20,6 @@ SEED = 7
 _BATCH = 1_000
 
 
-class NearDuplicates:
-    """Indexes the kept questions; duplicates are not added."""
-
-    def __init__(self) -> None:
-        bands, rows = banding(DUPLICATES.same)
-        self._sketch_size = bands * rows
-        self._index = RMinHashLSH(DUPLICATES.same, self._sketch_size, bands)
-        # Hashes take a tenth of the memory of words.
-        self._kept: list[array[int]] = []
-
-    def sift(self, questions: Sequence[tuple[str, str]]) -> list[bool]:
-        """Returns whether each question repeats one that was kept; keeps those that repeat none.
-
-        Each comes with the structure of its program. If that is empty, other numbers make another question.
-        """
-        sets = [shingles(question, structure) for question, structure in questions]
-        sketches = RMinHash.from_token_sets([list(each) for each in sets], num_perm=self._sketch_size, seed=SEED)
-        return [self._repeats(words, sketch) for words, sketch in zip(sets, sketches, strict=True)]
-
-    def _repeats(self, words: set[str], sketch: RMinHash) -> bool:
-        hashes = {hash(word) for word in words}
-        if any(_similarity(hashes, self._kept[kept]) >= DUPLICATES.same for kept in self._index.query(sketch)):
-            return True
-        self._index.insert(len(self._kept), sketch)
-        self._kept.append(array("q", hashes))
-        return False
-
-
 def _similarity(hashes: set[int], others: "array[int]") -> float:
     """Returns the exact Jaccard index."""
     common = len(hashes.intersection(others))
@@ -60,10 +32,25 @@ def repeats(questions: Iterable[str]) -> Iterator[bool]:
 
 
 def told_again(questions: Iterable[tuple[str, str]]) -> Iterator[bool]:
-    """Yields whether each question is nearly the same as an earlier one whose program has the same structure."""
-    index, left = NearDuplicates(), iter(questions)
+    """Yields whether each question is nearly the same as an earlier one whose program has the same structure.
+
+    Each comes with the structure of its program. If that is empty, other numbers make another question.
+    """
+    bands, rows = banding(DUPLICATES.same)
+    index = RMinHashLSH(DUPLICATES.same, bands * rows, bands)
+    # The questions that repeat none. Hashes take a tenth of the memory of words.
+    kept: list[array[int]] = []
+    left = iter(questions)
     while batch := list(islice(left, _BATCH)):
-        yield from index.sift(batch)
+        sets = [shingles(question, structure) for question, structure in batch]
+        sketches = RMinHash.from_token_sets([list(each) for each in sets], num_perm=bands * rows, seed=SEED)
+        for words, sketch in zip(sets, sketches, strict=True):
+            hashes = {hash(word) for word in words}
+            is_repeat = any(_similarity(hashes, kept[at]) >= DUPLICATES.same for at in index.query(sketch))
+            if not is_repeat:
+                index.insert(len(kept), sketch)
+                kept.append(array("q", hashes))
+            yield is_repeat
 
 
 def banding(threshold: float) -> tuple[int, int]:

@@ -15,7 +15,7 @@ from soliloquy.recipes.answers import Text
 from soliloquy.recipes.claims import is_in
 from soliloquy.recipes.templates import Templates
 from soliloquy.runtime.answers import Answer, Fields, Unreadable
-from soliloquy.runtime.ask import Ask, Prompt, Unusable
+from soliloquy.runtime.ask import Ask, Unusable
 from soliloquy.truth.number_format import format_value
 from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_MODEL, PLAN_SOURCE_PROSE, Claim, CodeAttempt, Problem, Step
 
@@ -53,15 +53,11 @@ class WorkedSteps(Answer):
     steps: list[_Step] = Field(min_length=1, alias="Steps")
 
 
-def steps_prompt(problem: Problem) -> Prompt:
-    return _TEXTS.prompt("steps", question=problem.question, solution=problem.solution)
-
-
 async def worked_steps(problem: Problem, ask: Ask) -> Problem:
     """Returns the steps of a solution and the calls that read them; no steps if no answer of the model holds."""
-    read = Problem()
+    read, prompt = Problem(), _TEXTS.prompt("steps", question=problem.question, solution=problem.solution)
     try:
-        found = await ask(steps_prompt(problem), WorkedSteps, partial(_check, problem=problem))
+        found = await ask(prompt, WorkedSteps, partial(_check, problem=problem))
         read.steps.extend(_steps(found, problem))
         read.plan = PLAN_SOURCE_MODEL
     except Unusable:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from soliloquy_training.settings import Lora, TrainingSettings
+from tests.integration.training.processes import train
 from tests.models import needs_torch
 from tests.unit.training.growing import conversations, dataset
 
@@ -44,7 +45,6 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def whole(base: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of an uninterrupted training."""
     from soliloquy_training.folder import Job
-    from soliloquy_training.train import train
 
     folder = tmp_path_factory.mktemp("trained") / "whole"
     train(Job(settings=SETTINGS, base=base, data=str(data), folder=folder))

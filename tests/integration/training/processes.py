@@ -1,4 +1,4 @@
-"""Runs the command as a user types it, and finds the processes that it starts."""
+"""Runs trainings, also by the command as a user types it, and finds the processes that it starts."""
 
 import subprocess
 import sys
@@ -10,6 +10,19 @@ import yaml
 
 COMMAND = (sys.executable, "-c", "from soliloquy.cli.main import main; main()", "train", "--quiet")
 PATIENCE = 200.0
+
+
+def train(job: Any) -> None:
+    # It loads torch, which every process that only looks for tests would pay for.
+    from soliloquy_training import train
+
+    train.train(job)
+
+
+def check(job: Any) -> None:
+    from soliloquy_training import train
+
+    train.check(job, workers=1)
 
 
 def losses(folder: Path) -> list[tuple[float, float | None]]:

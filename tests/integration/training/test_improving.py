@@ -19,6 +19,7 @@ from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy_papers.mathwell.commands.rounds import ImprovementFolder
 from tests.datasets import accepted_rows, rejected_rows, written
 from tests.integration.training.conftest import SETTINGS
+from tests.integration.training.processes import train
 from tests.integration.training.rounds import Killed
 from tests.unit.papers.mathwell.writing import Says, commissioned, made
 
@@ -73,7 +74,6 @@ def _as_another(conversation: Conversation) -> Conversation:
 @pytest.fixture
 def improving(base: Path, tmp_path: Path) -> Callable[..., Any]:
     from soliloquy_papers.mathwell.commands.rounds import Improvement, WriterTraining
-    from soliloquy_training.train import train
 
     def make(name: str, writer: Writer, *, start: str = "", **differing: Any) -> Improvement:
         settings = SETTINGS.model_copy(update={"max_steps": 1, **differing})

@@ -19,6 +19,7 @@ from soliloquy_training.adapters.version import Version
 from soliloquy_training.continuous.folder import SHIPPED, RetrainingFolder, RoundOutcome, read_policy
 from soliloquy_training.continuous.sources import DatasetSource
 from tests.integration.training.conftest import SETTINGS
+from tests.integration.training.processes import train
 from tests.integration.training.rounds import Evaluating, Killed, Noted, grow, until_done
 from tests.unit.papers.soliloquy.evaluate.cases import SCRIPTED
 from tests.unit.papers.soliloquy.evaluate.test_evaluation import NEVER
@@ -67,7 +68,6 @@ class Recording(Registry):
 def retraining(base: Path, address: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
     """Returns a retraining in rounds of two conversations, with the quality of the base and of each round's adapter."""
     from soliloquy_training.continuous.retraining import Retraining, Served
-    from soliloquy_training.train import train
 
     def make(name: str, *tutors: Model, **differing: Any) -> Retraining:
         folder = tmp_path_factory.mktemp(name)

@@ -10,6 +10,7 @@ from soliloquy_papers import mathwell
 from soliloquy_training.folder import Job
 from soliloquy_training.settings import read_settings
 from soliloquy_training.step_log import steps
+from tests.integration.training.processes import train
 
 CONFIGS = Path(mathwell.__file__).with_name("configs")
 PAINT = "def solution():\n    cans = {}\n    liters = 4\n    return cans * liters"
@@ -19,8 +20,6 @@ HERE = {"quantize": "none", "max_steps": 2, "warmup_share": 0.0, "validate_every
 
 def stage(config: str, base: Path, data: Path, folder: Path, adapter: Path | None = None) -> float:
     """Trains as the recipe's configuration says, and returns the loss of the first step."""
-    from soliloquy_training.train import train
-
     settings = read_settings(CONFIGS / f"{config}.yaml").model_copy(update=HERE)
     train(Job(settings=settings, base=base, data=str(data), folder=folder, adapter=adapter))
     return float(steps(folder / "metrics.jsonl")[0]["loss"])

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import urllib.request
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from soliloquy.cli.observing import serving_metrics
 from soliloquy.runtime.failure import Failure
 from tests.datasets import rewritten
 from tests.integration.model.serving import free_port
-from tests.integration.training.processes import adapter, command, losses, until_step
+from tests.integration.training.processes import adapter, check, command, losses, train, until_step
 from tests.unit.training.growing import conversations, dataset
 
 Make = Callable[..., Any]
@@ -47,8 +48,6 @@ def test_a_training_leaves_an_adapter_with_its_card_a_report_curves_and_a_pictur
 
 @pytest.mark.thorough
 def test_the_same_training_again_comes_to_the_same_bytes(whole: Path, job: Make) -> None:
-    from soliloquy_training.train import train
-
     again = job("again")
     train(again)
     assert losses(again.folder) == losses(whole)
@@ -61,7 +60,6 @@ def test_a_training_that_ends_at_any_step_goes_on_to_the_very_same_end(
     whole: Path, job: Make, step: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from soliloquy_training.step_log import StepLog
-    from soliloquy_training.train import train
 
     cut = job("cut")
     written = StepLog.add
@@ -83,8 +81,6 @@ def test_a_training_that_ends_at_any_step_goes_on_to_the_very_same_end(
 @pytest.mark.thorough
 @pytest.mark.timeout(900)
 def test_a_training_goes_on_after_kill_9_to_the_very_same_end(whole: Path, job: Make) -> None:
-    from soliloquy_training.train import train
-
     killed = job("killed")
     with subprocess.Popen(command(killed)) as process:
         until_step(killed.folder, 3, process)
@@ -96,8 +92,6 @@ def test_a_training_goes_on_after_kill_9_to_the_very_same_end(whole: Path, job: 
 
 
 def test_the_loss_goes_down(job: Make) -> None:
-    from soliloquy_training.train import train
-
     learning = job("learning", max_steps=8, epochs=4, learning_rate=3e-2, validation_share=0.0)
     train(learning)
     (first, _), *_, (last, _) = losses(learning.folder)
@@ -106,7 +100,6 @@ def test_the_loss_goes_down(job: Make) -> None:
 
 def test_a_finished_training_is_never_taken_for_another(whole: Path, base: Path, data: Path) -> None:
     from soliloquy_training.folder import Job
-    from soliloquy_training.train import train
     from tests.integration.training.conftest import SETTINGS
 
     before = adapter(whole)
@@ -116,16 +109,12 @@ def test_a_finished_training_is_never_taken_for_another(whole: Path, base: Path,
 
 
 def test_another_training_of_the_same_name_is_told_in_what_it_differs(job: Make) -> None:
-    from soliloquy_training.train import check
-
-    check(job("one"), workers=1)
+    check(job("one"))
     with pytest.raises(Failure, match=r"another training \(learning_rate: 0.01, not 0.1\): choose another --name"):
-        check(job("one", learning_rate=0.1), workers=1)
+        check(job("one", learning_rate=0.1))
 
 
 def test_it_stops_once_nothing_gets_better(job: Make) -> None:
-    from soliloquy_training.train import train
-
     stuck = job("stuck", learning_rate=1e-12, patience=1, validate_every=1, max_steps=5)
     train(stuck)
     report = json.loads((stuck.folder / "report.json").read_bytes())
@@ -134,8 +123,6 @@ def test_it_stops_once_nothing_gets_better(job: Make) -> None:
 
 
 def test_a_loss_that_is_no_number_ends_it_with_the_good_checkpoint_kept(job: Make) -> None:
-    from soliloquy_training.train import train
-
     wild = job("wild", learning_rate=1e25, checkpoint_every=1, validation_share=0.0, clip=1e30)
     with pytest.raises(Failure, match=r"the loss of step \d is (nan|inf).*lower learning_rate"):
         train(wild)
@@ -149,16 +136,12 @@ def test_a_loss_that_is_no_number_ends_it_with_the_good_checkpoint_kept(job: Mak
 def test_all_weights_may_be_trained(job: Make) -> None:
     from transformers import AutoModelForCausalLM
 
-    from soliloquy_training.train import train
-
     full = job("full", tune="full", max_steps=1, validation_share=0.0, gradient_checkpointing=True)
     train(full)
     AutoModelForCausalLM.from_pretrained(full.folder / "model", local_files_only=True)
 
 
 def test_everything_that_is_read_may_be_learned_but_the_first_word_that_follows_from_nothing(job: Make) -> None:
-    from soliloquy_training.train import train
-
     reading = job("reading", learn="everything", max_steps=1, validation_share=0.0)
     train(reading)
     prepared = json.loads((reading.folder / "prepared" / "summary.json").read_bytes())
@@ -167,8 +150,6 @@ def test_everything_that_is_read_may_be_learned_but_the_first_word_that_follows_
 
 @pytest.mark.thorough
 def test_what_is_dropped_in_training_is_what_checkpointing_computes_again(job: Make) -> None:
-    from soliloquy_training.train import train
-
     plain, thrifty = job("plain", max_steps=2), job("thrifty", max_steps=2, gradient_checkpointing=True)
     train(plain)
     train(thrifty)
@@ -176,24 +157,16 @@ def test_what_is_dropped_in_training_is_what_checkpointing_computes_again(job: M
 
 
 def test_an_adapter_of_another_base_is_refused(whole: Path, job: Make, tmp_path: Path) -> None:
-    from dataclasses import replace
-
-    from soliloquy_training.train import check
-
     other = tmp_path / "other"
     shutil.copytree(whole / "adapter", other)
     card = other / "README.md"
     digest = json.loads((whole / "report.json").read_bytes())["base_model_digest"]
     card.write_text(card.read_text().replace(digest, "0" * 64))
     with pytest.raises(Failure, match=r"was trained on the base 000000000000, but .* is"):
-        check(replace(job("mixed"), adapter=other), workers=1)
+        check(replace(job("mixed"), adapter=other))
 
 
 def test_what_cannot_be_done_is_one_line(job: Make, tmp_path: Path) -> None:
-    from dataclasses import replace
-
-    from soliloquy_training.train import check
-
     empty = dataset(tmp_path / "empty", [])
     rejected = dataset(tmp_path / "rejected", [], rejected=7)
     for wrong, told in [
@@ -210,25 +183,20 @@ def test_what_cannot_be_done_is_one_line(job: Make, tmp_path: Path) -> None:
         (job("h", quantize="4bit"), "quantize: 4bit requires"),
     ]:
         with pytest.raises(Failure) as refused:
-            check(wrong, workers=1)
+            check(wrong)
         assert told in str(refused.value)
         assert "\n" not in str(refused.value)
 
 
 def test_data_without_the_columns_of_a_conversation_is_refused(job: Make, tmp_path: Path) -> None:
-    from dataclasses import replace
-
-    from soliloquy_training.train import check
-
     folder = dataset(tmp_path / "without-turns", conversations(1))
     rewritten(folder, "accepted/00000.parquet", lambda table: table.drop_columns(["turns"]))
     with pytest.raises(Failure, match="holds no rows of a dataset: it has no column 'turns'"):
-        check(replace(job("narrow"), data=str(folder)), workers=1)
+        check(replace(job("narrow"), data=str(folder)))
 
 
 def test_a_matrix_that_the_model_lacks_is_told(job: Make) -> None:
     from soliloquy_training.settings import Lora
-    from soliloquy_training.train import train
 
     with pytest.raises(Failure, match=r"lora.targets w_pack does not fit the model"):
         train(job("lacking", lora=Lora(targets=("w_pack",))))
@@ -236,10 +204,8 @@ def test_a_matrix_that_the_model_lacks_is_told(job: Make) -> None:
 
 @pytest.mark.thorough
 def test_a_full_disk_is_one_line_and_leaves_the_checkpoint_before(whole: Path, job: Make) -> None:
-    from soliloquy_training.train import check, train
-
     full = job("full-disk")
-    check(full, workers=1)
+    check(full)
     size = next((whole / "checkpoints").glob("0*.pt")).stat().st_size
     unlimited, most = resource.getrlimit(resource.RLIMIT_FSIZE)
     # A limit on the size of files: the data fits, a checkpoint does not.
@@ -287,8 +253,7 @@ def test_what_a_training_has_come_to_is_scraped(whole: Path) -> None:
 
 def test_two_cannot_train_in_one_folder(job: Make) -> None:
     from soliloquy_training.folder import TrainingFolder
-    from soliloquy_training.train import check
 
     held = job("held")
     with TrainingFolder(held).opened(), pytest.raises(Failure, match="is in use by another process"):
-        check(held, workers=1)
+        check(held)
