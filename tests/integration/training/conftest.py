@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from soliloquy_training.folder import Job
 from soliloquy_training.settings import Lora, TrainingSettings
 from tests.integration.training.processes import train
 from tests.models import needs_torch
@@ -44,8 +45,6 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def whole(base: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of an uninterrupted training."""
-    from soliloquy_training.folder import Job
-
     folder = tmp_path_factory.mktemp("trained") / "whole"
     train(Job(settings=SETTINGS, base=base, data=str(data), folder=folder))
     return folder
@@ -54,7 +53,6 @@ def whole(base: Path, data: Path, tmp_path_factory: pytest.TempPathFactory) -> P
 @pytest.fixture
 def job(base: Path, data: Path, tmp_path: Path) -> Callable[..., object]:
     """Makes a job from its name and the settings that differ."""
-    from soliloquy_training.folder import Job
 
     def make(name: str, **differing: object) -> Job:
         settings = SETTINGS.model_copy(update=differing)

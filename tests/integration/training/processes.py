@@ -8,6 +8,8 @@ from typing import Any
 
 import yaml
 
+from soliloquy_training.step_log import steps
+
 COMMAND = (sys.executable, "-c", "from soliloquy.cli.main import main; main()", "train", "--quiet")
 PATIENCE = 200.0
 
@@ -26,8 +28,6 @@ def check(job: Any) -> None:
 
 
 def losses(folder: Path) -> list[tuple[float, float | None]]:
-    from soliloquy_training.step_log import steps
-
     return [(step["loss"], step["validation"]) for step in steps(folder / "metrics.jsonl")]
 
 

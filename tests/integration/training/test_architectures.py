@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from soliloquy.runtime.failure import Failure
+from soliloquy_training.packing import row
 
 LENGTHS = (5, 17, 100, 64)
 TOKENS, WINDOW = 300, 16
@@ -63,7 +64,6 @@ def test_scores_and_gradients_of_packed_samples_are_those_without_packing(
     from transformers import AutoModelForCausalLM
 
     from soliloquy_training.attention import NAME
-    from soliloquy_training.packing import row
 
     torch.manual_seed(1)
     model = AutoModelForCausalLM.from_config(config(name, EXACT[name]), attn_implementation="eager").eval()

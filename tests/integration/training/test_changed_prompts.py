@@ -7,15 +7,13 @@ from soliloquy.dataset.prompts import write_prompts
 from soliloquy.dataset.reading import Dataset
 from soliloquy.dataset.storage import Storage
 from soliloquy.recipes.prompts import own_files
+from soliloquy_training.data import prepare
+from soliloquy_training.templating import Template, load_tokenizer
 from tests.integration.training.conftest import SETTINGS
 from tests.unit.training.growing import conversations, dataset
 
 
 def text_learned(data: Path, base: Path, folder: Path) -> str:
-    # They load transformers, which every process that only looks for tests would pay for.
-    from soliloquy_training.data import prepare
-    from soliloquy_training.templating import Template, load_tokenizer
-
     prepared = prepare(folder, str(data), SETTINGS, Template(base), lambda _: None)
     rows = [prepared.row([number]) for number in (*prepared.training, *prepared.held_out)]
     return "".join(load_tokenizer(base).decode(row.ids.flatten().tolist()) for row in rows)

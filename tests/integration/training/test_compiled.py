@@ -8,18 +8,19 @@ import numpy as np
 import pytest
 
 from soliloquy.runtime.failure import Failure
+from soliloquy_training.data import prepare
+from soliloquy_training.packing import padded, row
 from soliloquy_training.settings import TrainingSettings
+from soliloquy_training.step_log import StepLog
+from soliloquy_training.templating import Template
 
 pytestmark = pytest.mark.thorough
 
 
 @pytest.fixture
 def loop(base: Path, data: Path, tmp_path: Path) -> Callable[..., Any]:
-    from soliloquy_training.data import prepare
     from soliloquy_training.loop import Loop
     from soliloquy_training.model import build
-    from soliloquy_training.step_log import StepLog
-    from soliloquy_training.templating import Template
     from soliloquy_training.world import World
 
     def make(**chosen: Any) -> Loop:
@@ -56,8 +57,6 @@ def test_compiled_layers_learn_what_plain_ones_do_and_are_compiled_in_the_first_
 
 
 def test_what_fills_a_row_up_is_not_learned() -> None:
-    from soliloquy_training.packing import padded, row
-
     drawn = row([(np.arange(5), np.ones(5, dtype=bool)), (np.arange(9, 18), np.ones(9, dtype=bool))])
     filled = padded(drawn, 20)
     assert filled.ids.shape == filled.positions.shape == (1, 20)

@@ -11,6 +11,8 @@ from click.testing import CliRunner, Result
 from soliloquy.cli.main import commands
 from soliloquy.recipes.recipe import ReplyContext
 from soliloquy.runtime.failure import Failure
+from soliloquy_training.data import samples
+from soliloquy_training.folder import Job
 from soliloquy_training.settings import TrainingSettings
 from tests.integration.training.processes import check, train
 from tests.unit.training.growing import dataset, dialogues
@@ -93,9 +95,6 @@ def test_a_steps_loss_is_that_of_transformers(name: str, halves: Callable[[str],
     from torch import no_grad
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
-    from soliloquy_training.data import samples
-    from soliloquy_training.folder import Job
-
     base = halves(name)
     settings = SETTINGS.model_copy(update={"max_steps": 1, "batch": 1000, "validation_share": 0.0})
     data = dataset(tmp_path / "data", dialogues()[:2])
@@ -153,8 +152,6 @@ def test_a_model_is_trained_and_its_replies_are_evaluated(
 def test_settings_that_do_not_fit_two_halves_are_refused_before_anything_is_read(
     differing: dict[str, Any], told: str, halves: Callable[[str], Path], said: Path, tmp_path: Path
 ) -> None:
-    from soliloquy_training.folder import Job
-
     settings = SETTINGS.model_copy(update=differing)
     job = Job(settings=settings, base=halves("BartConfig"), data=str(said), folder=tmp_path / "refused")
     with pytest.raises(Failure, match=told):

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
+from soliloquy_training.data import prepare
 from soliloquy_training.settings import TrainingSettings
+from soliloquy_training.step_log import StepLog
+from soliloquy_training.templating import Template
 
 
 @pytest.fixture
 def loop(base: Path, data: Path, tmp_path: Path) -> Callable[..., Any]:
-    from soliloquy_training.data import prepare
     from soliloquy_training.loop import Loop
     from soliloquy_training.model import build
-    from soliloquy_training.step_log import StepLog
-    from soliloquy_training.templating import Template
     from soliloquy_training.world import World
 
     def make(**chosen: Any) -> tuple[Any, Loop]:

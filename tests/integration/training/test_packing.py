@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from soliloquy_training.packing import computed, pack, row
+
 LENGTHS = (5, 17, 300, 64)
 
 
@@ -26,7 +28,6 @@ def test_packed_samples_have_the_very_scores_that_each_has_alone(base: Path, sam
     import torch
 
     from soliloquy_training.attention import NAME
-    from soliloquy_training.packing import row
 
     together = row(samples)
     with torch.no_grad():
@@ -40,7 +41,6 @@ def test_what_another_sample_says_changes_nothing(base: Path, samples: list[tupl
     import torch
 
     from soliloquy_training.attention import NAME
-    from soliloquy_training.packing import row
 
     packed = model(base, NAME)
 
@@ -69,8 +69,6 @@ def test_a_window_of_attention_is_kept_within_a_sample() -> None:
 
 
 def test_every_sample_is_in_one_sequence_and_next_to_nothing_is_empty() -> None:
-    from soliloquy_training.packing import computed, pack
-
     draw = random.Random(0)
     samples = [np.full(draw.randint(400, 2800), number, dtype=np.int32) for number in range(2000)]
     packed = pack(range(2000), samples.__getitem__, 4096, draw)
@@ -81,8 +79,6 @@ def test_every_sample_is_in_one_sequence_and_next_to_nothing_is_empty() -> None:
 
 
 def test_a_beginning_that_samples_share_is_computed_once_a_row() -> None:
-    from soliloquy_training.packing import computed, pack, row
-
     draw = np.random.default_rng(0)
     # Ten prompts with rules of their own, each about 60 conversations, each with a few answers.
     samples = [
@@ -104,8 +100,6 @@ def test_a_beginning_that_samples_share_is_computed_once_a_row() -> None:
 
 
 def test_nothing_is_learned_from_the_sample_before(samples: list[tuple[Any, Any]]) -> None:
-    from soliloquy_training.packing import row
-
     everything = [(ids, np.ones(len(ids), dtype=bool)) for ids, _ in samples]
     together = row(everything)
     assert len(together.targets) == sum(LENGTHS) - len(LENGTHS)

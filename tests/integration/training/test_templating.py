@@ -4,7 +4,6 @@ import json
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,11 +11,9 @@ from soliloquy.recipes.recipe import ReplyContext, TrainingMessage
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1.model_pb2 import Message
 from soliloquy_training.data import Sample, samples
+from soliloquy_training.templating import Template, load_tokenizer
 from tests.unit.training.growing import conversations, dialogues
 from tests.unit.training.test_replies import VARIANTS
-
-if TYPE_CHECKING:
-    from soliloquy_training.templating import Template
 
 CHATML = (
     "{% for message in messages %}<|begin|>{{ message['role'] }}\n{{ message['content'] | trim }}<|end|>\n"
@@ -47,17 +44,8 @@ def with_template(base: Path, tmp_path: Path) -> Callable[[str], Path]:
     return make
 
 
-def template_of(folder: Path) -> "Template":
-    # It loads transformers, which every process that only looks for tests would pay for.
-    from soliloquy_training.templating import Template
-
-    return Template(folder)
-
-
 def learned_texts(folder: Path, chats: Sequence[Sample]) -> list[str]:
-    from soliloquy_training.templating import load_tokenizer
-
-    tokenizer, found = load_tokenizer(folder), template_of(folder).tokens(chats)
+    tokenizer, found = load_tokenizer(folder), Template(folder).tokens(chats)
     return [tokenizer.decode([id for id, learned in zip(*each, strict=True) if learned]) for each in found if each]
 
 
@@ -68,7 +56,7 @@ def test_the_prompt_of_a_sample_is_token_for_token_what_the_model_service_makes_
     from soliloquy_services.model.engines.tokenizer import ChatTokenizer
 
     folder = with_template(source) if source else base
-    served, template = ChatTokenizer(folder), template_of(folder)
+    served, template = ChatTokenizer(folder), Template(folder)
     for sample in samples(conversations(1)[0], "states"):
         prompt = served.prompt([Message(role=told.role, text=told.text) for told in sample[:-1]])
         (tokens,) = template.tokens([sample])
@@ -117,7 +105,7 @@ def test_a_template_that_cannot_be_marked_is_one_line(
     with pytest.raises(
         Failure, match=r"cannot mark learned tokens with the chat template of other: .*\{% generation %\}"
     ) as error:
-        template_of(with_template(source)).tokens([sample])
+        Template(with_template(source)).tokens([sample])
     assert told in str(error.value)
 
 
@@ -128,7 +116,7 @@ def test_a_template_that_knows_no_tools_says_so(with_template: Callable[[str], P
     calculated = next(one for one in conversations(3) if any(turn.HasField("calculation") for turn in one.turns))
     [sample] = samples(calculated, "dialogue")
     with pytest.raises(Failure, match="rejects a chat of system, user, assistant, tool: no tools"):
-        template_of(with_template(strict + CHATML)).tokens([sample])
+        Template(with_template(strict + CHATML)).tokens([sample])
 
 
 def test_words_of_a_special_token_are_never_taken_for_one(base: Path) -> None:
@@ -136,7 +124,7 @@ def test_words_of_a_special_token_are_never_taken_for_one(base: Path) -> None:
         TrainingMessage("user", "What does <|end|> mean?", 1),
         TrainingMessage("assistant", "Nothing.", 1, learned=True),
     ]
-    assert template_of(base).tokens([chat]) == [None]
+    assert Template(base).tokens([chat]) == [None]
 
 
 def test_the_grammar_that_holds_a_served_model_lets_every_learned_answer_through(base: Path) -> None:

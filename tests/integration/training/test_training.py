@@ -16,8 +16,11 @@ from prometheus_client.parser import text_string_to_metric_families
 from soliloquy.cli.launching import following
 from soliloquy.cli.observing import serving_metrics
 from soliloquy.runtime.failure import Failure
+from soliloquy_training.folder import Job, TrainingFolder
+from soliloquy_training.step_log import StepLog
 from tests.datasets import rewritten
 from tests.integration.model.serving import free_port
+from tests.integration.training.conftest import SETTINGS
 from tests.integration.training.processes import adapter, check, command, losses, train, until_step
 from tests.unit.training.growing import conversations, dataset
 
@@ -59,8 +62,6 @@ def test_the_same_training_again_comes_to_the_same_bytes(whole: Path, job: Make)
 def test_a_training_that_ends_at_any_step_goes_on_to_the_very_same_end(
     whole: Path, job: Make, step: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from soliloquy_training.step_log import StepLog
-
     cut = job("cut")
     written = StepLog.add
 
@@ -99,9 +100,6 @@ def test_the_loss_goes_down(job: Make) -> None:
 
 
 def test_a_finished_training_is_never_taken_for_another(whole: Path, base: Path, data: Path) -> None:
-    from soliloquy_training.folder import Job
-    from tests.integration.training.conftest import SETTINGS
-
     before = adapter(whole)
     with pytest.raises(Failure, match="holds a finished training: choose another --name"):
         train(Job(settings=SETTINGS, base=base, data=str(data), folder=whole))
@@ -252,8 +250,6 @@ def test_what_a_training_has_come_to_is_scraped(whole: Path) -> None:
 
 
 def test_two_cannot_train_in_one_folder(job: Make) -> None:
-    from soliloquy_training.folder import TrainingFolder
-
     held = job("held")
     with TrainingFolder(held).opened(), pytest.raises(Failure, match="is in use by another process"):
         check(held)
