@@ -108,8 +108,8 @@ def _fits(pattern: ast.expr, node: ast.expr, parts: dict[str, ast.expr]) -> bool
     match pattern, node:
         case ast.Name(id=letter), _:
             parts[letter] = node
-            kind = {"k": ast.Constant, "n": ast.Name}.get(letter, ast.expr)
-            return isinstance(node, kind) and not (letter == "e" and isinstance(node, ast.Constant))
+            is_number = isinstance(node, ast.Constant)
+            return {"k": is_number, "e": not is_number, "n": isinstance(node, ast.Name)}.get(letter, True)
         case ast.Constant(value=value), ast.Constant(value=other):
             return bool(value == other)
         case ast.BinOp(), ast.BinOp() if type(pattern.op) is type(node.op):

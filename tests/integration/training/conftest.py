@@ -2,11 +2,15 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from soliloquy_training.data import prepare
 from soliloquy_training.folder import Job
 from soliloquy_training.settings import Lora, TrainingSettings
+from soliloquy_training.step_log import StepLog
+from soliloquy_training.templating import Template
 from tests.integration.training.processes import train
 from tests.models import needs_torch
 from tests.unit.training.growing import conversations, dataset
@@ -57,5 +61,22 @@ def job(base: Path, data: Path, tmp_path: Path) -> Callable[..., object]:
     def make(name: str, **differing: object) -> Job:
         settings = SETTINGS.model_copy(update=differing)
         return Job(settings=settings, base=base, data=str(data), folder=tmp_path / name)
+
+    return make
+
+
+@pytest.fixture
+def loop(base: Path, data: Path, tmp_path: Path) -> Callable[..., Any]:
+    """Makes a model and the loop that trains it from settings that differ."""
+    from soliloquy_training.loop import Loop
+    from soliloquy_training.model import build
+    from soliloquy_training.world import World
+
+    def make(**chosen: Any) -> tuple[Any, Loop]:
+        settings = TrainingSettings(**{"sequence_length": 3072, "batch": 1} | chosen)
+        prepared = prepare(tmp_path / "data", str(data), settings, Template(base), lambda _: None)
+        model = build(base, settings, World())
+        log = StepLog(tmp_path / "metrics.jsonl", tmp_path / "tensorboard")
+        return model, Loop(model, prepared, settings, World(), tmp_path / "none", log)
 
     return make

@@ -1,35 +1,16 @@
 """Compiled layers: what they compute is what the plain ones do, and they are compiled once."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from soliloquy.runtime.failure import Failure
-from soliloquy_training.data import prepare
 from soliloquy_training.packing import padded, row
 from soliloquy_training.settings import TrainingSettings
-from soliloquy_training.step_log import StepLog
-from soliloquy_training.templating import Template
 
 pytestmark = pytest.mark.thorough
-
-
-@pytest.fixture
-def loop(base: Path, data: Path, tmp_path: Path) -> Callable[..., Any]:
-    from soliloquy_training.loop import Loop
-    from soliloquy_training.model import build
-    from soliloquy_training.world import World
-
-    def make(**chosen: Any) -> Loop:
-        settings = TrainingSettings(sequence_length=3072, batch=2, **chosen)
-        prepared = prepare(tmp_path / "data", str(data), settings, Template(base), lambda _: None)
-        log = StepLog(tmp_path / "metrics.jsonl", tmp_path / "tensorboard")
-        return Loop(build(base, settings, World()), prepared, settings, World(), tmp_path / "none", log)
-
-    return make
 
 
 # torch's tracing reads attributes that warn.
@@ -41,7 +22,7 @@ def test_compiled_layers_learn_what_plain_ones_do_and_are_compiled_in_the_first_
     def losses(compile: str) -> tuple[list[float], list[int]]:
         torch.compiler.reset()
         counters.clear()
-        made = loop(compile=compile)
+        _, made = loop(compile=compile, batch=2)
         learned, graphs = [], []
         for step in range(1, 4):
             learned += made.learn(step, made.schedule.sequences_of(step), 1e-3)

@@ -1,31 +1,9 @@
 """Training in bf16: what it computes with, and that it learns what fp32 does."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-
-from soliloquy_training.data import prepare
-from soliloquy_training.settings import TrainingSettings
-from soliloquy_training.step_log import StepLog
-from soliloquy_training.templating import Template
-
-
-@pytest.fixture
-def loop(base: Path, data: Path, tmp_path: Path) -> Callable[..., Any]:
-    from soliloquy_training.loop import Loop
-    from soliloquy_training.model import build
-    from soliloquy_training.world import World
-
-    def make(**chosen: Any) -> tuple[Any, Loop]:
-        settings = TrainingSettings(sequence_length=3072, batch=1, **chosen)
-        prepared = prepare(tmp_path / "data", str(data), settings, Template(base), lambda _: None)
-        model = build(base, settings, World())
-        log = StepLog(tmp_path / "metrics.jsonl", tmp_path / "tensorboard")
-        return model, Loop(model, prepared, settings, World(), tmp_path / "none", log)
-
-    return make
 
 
 @pytest.mark.parametrize("tune", ["lora", pytest.param("full", marks=pytest.mark.thorough)])
