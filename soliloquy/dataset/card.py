@@ -57,10 +57,7 @@ def card(summary: DatasetSummary) -> str:
         "topics": counts("topic", kept.topics),
         "responses": _responses(kept),
         "labels": "\n\n".join(_labels(kept)),
-        "sent_back": counts("sent back by", kept.judges()),
-        "sent_back_rules": counts(
-            "rule", Counter({f"{role}: {rule}": n for (role, rule), n in mended.sent_back.items()})
-        ),
+        "sent_back": counts("rule", Counter({f"{role}: {rule}": n for (role, rule), n in mended.sent_back.items()})),
         "first_tries": _first_tries(mended),
         "spent": _spent(kept, dropped),
         "programs": counts("program", kept.statuses),

@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -17,6 +18,7 @@ from soliloquy.dataset.columns import (
     value_counts,
     word,
 )
+from soliloquy.dataset.durations import Histogram, binned
 from soliloquy.dataset.enrichments import CountedEnrichments
 from soliloquy.dataset.labelling import installed, label_values
 from soliloquy.dataset.manner import Manner
@@ -35,6 +37,8 @@ from soliloquy.v1.conversation_pb2 import Evaluation
 
 # By the words that `named` returns.
 LETTERS = {word(Evaluation.Name(code), "EVALUATION_"): letter for letter, code in EVALUATIONS.items()}
+# "physics/free_fall#17": the bank and its family.
+_FAMILY = r"^(?P<bank>[^/:#]+)/(?P<family>[^/:#]+)(?:#.*)?$"
 _EXCEPTION = re.compile(r"[A-Za-z_.]+(?=: |$)")
 
 
@@ -65,8 +69,6 @@ class Statistics:
     intents: Counter[str] = field(default_factory=Counter)
     # The values of each field of the labels, by its name: `tutor.action`.
     labels: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    # Answers sent back, by the role that gave them and the judge that found them unfit.
-    sent_back: Counter[tuple[str, str]] = field(default_factory=Counter)
     mending: MendingCounts = field(default_factory=MendingCounts)
     # How students and tutors talk, in the first conversations.
     manner: Manner = field(default_factory=Manner)
@@ -92,8 +94,15 @@ class Statistics:
     # The recipes' own counts, by recipe.
     own: dict[str, Any] = field(default_factory=dict)
     enrichments: CountedEnrichments = field(default_factory=CountedEnrichments)
-    # Reasons for rejection; a conversation may have several.
+    # Conversations by the rules for which they were rejected; one may have several.
     reasons: Counter[str] = field(default_factory=Counter)
+    # Conversations by bank and family, for problems of a bank, and by the number of steps of the problem's solution.
+    families: Counter[tuple[str, str]] = field(default_factory=Counter)
+    steps: Counter[int] = field(default_factory=Counter)
+    # Replies by the tutor's evaluation of the message.
+    evaluations: Counter[str] = field(default_factory=Counter)
+    # Tokens that a call reads and writes, and that all calls of a conversation do, in bins.
+    token_lengths: defaultdict[str, Histogram] = field(default_factory=lambda: defaultdict(Counter))
 
     @property
     def all_tokens(self) -> int:
@@ -109,10 +118,14 @@ class Statistics:
         self.persons += pc.sum(batch["person"]).as_py() or 0
         ids = below(batch["problem"], "id")
         self.problems += value_counts(pc.if_else(pc.equal(ids, ""), below(batch["problem"], "question"), ids))
-        self.origins += value_counts(pc.replace_substring_regex(below(batch["problem"], "source"), r"[/:].*", ""))
+        sources = below(batch["problem"], "source")
+        self.origins += value_counts(pc.replace_substring_regex(sources, r"[/:].*", ""))
+        self.families += value_counts(*pc.extract_regex(sources, _FAMILY).flatten())
+        self.steps += value_counts(pc.list_value_length(pc.struct_field(batch["problem"], "steps")))
         self.lengths += value_counts(pc.list_value_length(batch["turns"]))
         if "reasons" in batch.schema.names:
-            self.reasons += value_counts(kinds_of_reasons(pc.list_flatten(batch["reasons"])))
+            kinds = kinds_of_reasons(pc.list_flatten(batch["reasons"]))
+            self.reasons += Counter(kind for _, kind in value_counts(pc.list_parent_indices(batch["reasons"]), kinds))
         if (own := recipe_counts(recipe_of(batch))) and own.counts:
             self.own.setdefault(recipe_of(batch), own.counts()).add(batch)
         turns = pc.list_flatten(batch["turns"])
@@ -120,8 +133,7 @@ class Statistics:
         student, tutor = below(turns, "student"), below(turns, "tutor")
         evaluations = named(below(tutor, "evaluation"), "EVALUATION_")
         self.intents += value_counts(named(below(student, "intent"), "INTENT_"))
-        rejected = below(turns, "rejected")
-        self.sent_back += value_counts(below(rejected, "role"), named(below(rejected, "judge"), "JUDGE_"))
+        self.evaluations += value_counts(evaluations)
         self.mending.add(batch)
         self.manner.add(batch)
         self._add_labels(batch, evaluations)
@@ -129,6 +141,7 @@ class Statistics:
         self.resolutions += value_counts(named(batch["resolution"], "RESOLUTION_"))
         self._add_calculations(below(turns, "calculation"), evaluations)
         self._add_calls(below(turns, "calls"))
+        self._add_token_lengths(turns, batch)
         self._add_calls(below(pc.list_flatten(batch["rewinds"]), "turns", "calls"))
         self._add_calls(below(uncounted_enrichments(batch["problem"], self.enrichments), "calls"))
 
@@ -172,14 +185,6 @@ class Statistics:
     def agreeing(self) -> int:
         agreeing = self.recipe.agreeing
         return sum(n for (evaluation, found), n in self.verdicts.items() if LETTERS.get(evaluation) in agreeing[found])
-
-    def judges(self, role: str = "") -> Counter[str]:
-        """Counts the answers sent back of one role, or of all, by the judge."""
-        judges = Counter[str]()
-        for (answerer, judge), count in self.sent_back.items():
-            if role in ("", answerer):
-                judges[judge] += count
-        return judges
 
     def utterances(self, speaker: str) -> int:
         return sum(count for (who, _), count in self.words.items() if who == speaker)
@@ -247,6 +252,14 @@ class Statistics:
             for kind in KINDS:
                 if row[kind]:
                     self.tokens[row["role"], kind] += row[kind]
+
+    def _add_token_lengths(self, turns: pa.Array, batch: pa.RecordBatch) -> None:
+        calls = pc.struct_field(turns, "calls")
+        read, written = (np.asarray(below(calls.flatten(), f"{kind}_tokens")) for kind in ("prompt", "completion"))
+        rows = np.asarray(pc.list_parent_indices(batch["turns"]))[np.asarray(pc.list_parent_indices(calls))]
+        whole = np.bincount(rows, read + written, minlength=len(batch))
+        for name, lengths in (("read by a call", read), ("written by a call", written), ("of a conversation", whole)):
+            self.token_lengths[name] += binned(pa.array(lengths, pa.float64()))
 
 
 def kinds_of_reasons(reasons: pa.Array) -> pa.Array:

@@ -7,10 +7,9 @@ from html import escape
 from soliloquy.dataset.card import evaluations_in, response_meanings, responses_of, thing
 from soliloquy.dataset.durations import BINS_A_DECADE, Durations, Histogram, bin_start, quantile
 from soliloquy.dataset.figures import all_figures
+from soliloquy.dataset.manner import REACTIONS, Manner
 from soliloquy.dataset.mending_counts import SENT_BACK, TAKEN_BACK
-from soliloquy.dataset.report.counts import combined
 from soliloquy.dataset.report.findings import Findings
-from soliloquy.dataset.report.manner import manner
 from soliloquy.dataset.report.plots import (
     Axes,
     Bar,
@@ -31,6 +30,8 @@ from soliloquy.recipes.labels import columns_of
 _WORDS_A_BIN, _MOST_WORDS = 4, 100
 _BINS_A_BAR = BINS_A_DECADE // 8
 _POINTS = 40
+# The most frequent acts of the tutor.
+_MOST_ACTS = 6
 # A shorter run mostly starts and stops: its throughput says nothing.
 _LONG_ENOUGH = 60
 _ANSWERS = {
@@ -54,7 +55,7 @@ def conversations(found: Findings) -> Iterator[str]:
             yield card(plot.title, plot.gist, bars(shares(plot.bars, plot.whole)))
     if kept.words:
         yield _words(kept)
-        yield from manner(kept.manner)
+        yield from _manner(kept.manner)
     if kept.responses:
         yield _responses(kept)
     if kept.intents or kept.personas:
@@ -72,9 +73,11 @@ def running(found: Findings) -> Iterator[str]:
         yield _model(kept, durations)
     if kept.mending.sent_back:
         yield _mending(kept)
-    if lengths := {
-        name: bins for name, bins in combined(found.of_accepted.tokens, found.of_rejected.tokens).items() if bins
-    }:
+    both = {
+        name: kept.token_lengths[name] + found.rejected.token_lengths[name]
+        for name in kept.token_lengths | found.rejected.token_lengths
+    }
+    if lengths := {name: bins for name, bins in both.items() if bins}:
         yield _tokens(lengths)
     if durations.seconds >= _LONG_ENOUGH:
         yield _throughput(durations, thing(kept))
@@ -138,6 +141,22 @@ def _words(kept: Statistics) -> str:
         f"bigram entropy {kept.bigram_entropy:.2f}, uptake {kept.uptake:.2f}"
     )
     return card("Words per utterance", gist, plot + '<p class="legend"><span>tutor</span><span>student</span></p>')
+
+
+def _manner(found: Manner) -> Iterator[str]:
+    if not (figures := found.figures()):
+        return
+    listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in figures)
+    gist = f"in the first {len(found.talks):,} conversations; runs of words are compared within ten of them"
+    yield card("How they talk", gist, f"<dl>{listed}</dl>", wide=True)
+    acts = sorted(found.after().items(), key=lambda row: -row[1].total())[:_MOST_ACTS]
+    body = "".join(
+        bars(shares({name: did[name] for name in REACTIONS if did[name]}, did.total()), title=f"{act}: {did.total():,}")
+        for act, did in acts
+    )
+    if body:
+        gist = "after each act of the tutor: the message holds a number, asks, or neither"
+        yield card("What students do next", gist, body)
 
 
 def _programs(kept: Statistics) -> str:
@@ -214,13 +233,12 @@ def _cell(count: int, most: int) -> str:
 
 
 def _student(kept: Statistics) -> str:
-    sent_back = kept.judges("student")
-    judges = {f"sent back by {judge}": count for judge, count in sent_back.most_common()}
-    tries = kept.utterances("student") + sent_back.total()
+    rules = Counter({rule: count for (role, rule), count in kept.mending.sent_back.items() if role == "student"})
+    tries = kept.utterances("student") + rules.total()
     body = bars(shares(most(kept.personas)), title="Who it is")
     body += bars(shares(most(kept.tutors)), title="Who its tutor is")
     title = "Messages that showed something else than they should"
-    body += bars(shares(judges, tries, faults=True), title=title)
+    body += bars(shares(most(rules), tries, faults=True), title=title)
     return card("The student", f"meant wrong: {share(kept.intents['wrong'], kept.replies)} replies", body)
 
 

@@ -8,7 +8,6 @@ import pyarrow as pa
 
 from soliloquy.dataset.card import thing
 from soliloquy.dataset.durations import Durations
-from soliloquy.dataset.report.counts import ReportCounts
 from soliloquy.dataset.report.sample import CheckedSample
 from soliloquy.dataset.statistics import LETTERS, Statistics
 
@@ -29,9 +28,6 @@ Families = Callable[[str], Mapping[str, BankFamily]]
 class Findings:
     accepted: Statistics = field(default_factory=Statistics)
     rejected: Statistics = field(default_factory=Statistics)
-    # Counts beside those of the statistics.
-    of_accepted: ReportCounts = field(default_factory=ReportCounts)
-    of_rejected: ReportCounts = field(default_factory=ReportCounts)
     sample: CheckedSample = field(default_factory=CheckedSample)
     durations: Durations = field(default_factory=Durations)
     families: Families = lambda bank: {}
@@ -42,7 +38,6 @@ class Findings:
 
     def add(self, batch: pa.RecordBatch, *, rejected: bool) -> None:
         (self.rejected if rejected else self.accepted).add(batch)
-        (self.of_rejected if rejected else self.of_accepted).add(batch)
         if not rejected:
             self.sample.add(batch)
 
@@ -67,5 +62,5 @@ class Findings:
     def verdicts_without_record(self) -> int:
         """The number of verdicts in a dataset that does not say what supports them."""
         judging = set().union(*self.accepted.recipe.agreeing.values())
-        judged = self.of_accepted.evaluations
-        return 0 if self.verdicts else sum(n for word, n in judged.items() if LETTERS.get(word) in judging)
+        judged = (n for word, n in self.accepted.evaluations.items() if LETTERS.get(word) in judging)
+        return 0 if self.verdicts else sum(judged)

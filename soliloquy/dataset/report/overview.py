@@ -14,10 +14,10 @@ _DIFFICULTIES = {1: "1, the easiest", 2: "2", 3: "3, the hardest"}
 
 def coverage(found: Findings) -> Iterator[str]:
     accepted = found.accepted
-    banks = {bank: found.families(bank) for bank in sorted({bank for bank, _ in found.of_accepted.families})}
+    banks = {bank: found.families(bank) for bank in sorted({bank for bank, _ in accepted.families})}
     for bank, families in banks.items():
         if families:
-            occurring = {name for of, name in found.of_accepted.families if of == bank and name in families}
+            occurring = {name for of, name in accepted.families if of == bank and name in families}
             covered = Counter(families[name].topic for name in occurring)
             every = Counter(family.topic for family in families.values())
             gist = f"{len(occurring):,} of {len(families):,} families of {bank} problems occur"
@@ -31,11 +31,9 @@ def coverage(found: Findings) -> Iterator[str]:
 
 
 def _difficulty(found: Findings) -> str:
-    graded, dropped = (_by_difficulty(found, counts.families) for counts in (found.of_accepted, found.of_rejected))
+    graded, dropped = (_by_difficulty(found, counts.families) for counts in (found.accepted, found.rejected))
     steps = {
-        f"{number} steps" if number > 1 else "1 step": n
-        for number, n in sorted(found.of_accepted.steps.items())
-        if number
+        f"{number} steps" if number > 1 else "1 step": n for number, n in sorted(found.accepted.steps.items()) if number
     }
     if not graded and not steps:
         return ""
@@ -129,10 +127,10 @@ def _verdicts(found: Findings) -> str:
 
 def _rejections(found: Findings) -> str:
     whole = found.rejected.conversations
-    several = " A conversation may have several reasons." if found.of_rejected.reasons.total() > whole else ""
+    several = " A conversation may have several reasons." if found.rejected.reasons.total() > whole else ""
     gist = f"{whole:,} of {found.generated:,} generated {found.things}.{several}"
-    reasons = most(found.of_rejected.reasons)
-    links = {name: f"outcome={name}" for name in found.of_rejected.reasons}
+    reasons = most(found.rejected.reasons)
+    links = {name: f"outcome={name}" for name in found.rejected.reasons}
     listed = [Bar(name, (count,), whole, fault=True, link=links.get(name, "")) for name, count in reasons.items()]
     return card("Why some were rejected", gist, bars(listed))
 

@@ -98,7 +98,7 @@ def test_a_card_tells_who_the_tutors_were() -> None:
 def test_a_card_tells_what_its_recipe_has(recipe: str, rows: list[str]) -> None:
     kept = Statistics()
     kept.add(accepted_rows([labelled(conversation(), recipe)]))
-    kept.sent_back["student", "rule"] = 2
+    kept.mending.sent_back["student", "state"] = 2
     kept.labels["student.belief"].update(held=2)
     kept.labels["tutor.move"].update(telling=3)
     kept.labels["tutor.learner_state"].update(correct=3)

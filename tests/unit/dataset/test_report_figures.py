@@ -8,13 +8,12 @@ import pytest
 
 from soliloquy.dataset.durations import Durations
 from soliloquy.dataset.report import sample
-from soliloquy.dataset.report.counts import ReportCounts
 from soliloquy.dataset.report.findings import Findings
 from soliloquy.dataset.report.overview import headline, sections
 from soliloquy.dataset.report.sample import CheckedSample
 from soliloquy.problems.bank.bank import catalogue
-from soliloquy.v1.conversation_pb2 import VERIFICATION_NONE, VERIFICATION_PROGRAM, Conversation, Judge
-from tests.datasets import accepted_rows, rejected_rows
+from soliloquy.v1.conversation_pb2 import VERIFICATION_NONE, VERIFICATION_PROGRAM, Conversation
+from tests.datasets import accepted_rows
 from tests.unit.dataset.test_statistics import conversation
 
 
@@ -60,16 +59,10 @@ def test_verdicts_are_counted_by_what_supports_them() -> None:
 def test_only_answers_of_the_student_count_as_messages_sent_back() -> None:
     made = conversation()
     for role in ("student", "composer", "codegen"):
-        made.turns[0].rejected.add(role=role, rule="rule", judge=Judge.JUDGE_RULE)
+        made.turns[0].rejected.add(role=role, rule="state")
     said = sum(turn.HasField("student") for turn in made.turns)
     shown = text(sections(found_in(made)))
-    assert f"Messages that showed something else than they should sent back by rule 1 {100 / (said + 1):.1f} %" in shown
-
-
-def test_a_reason_counts_conversations_and_not_faults() -> None:
-    counts = ReportCounts()
-    counts.add(rejected_rows([(conversation(), ["steps: turn 1: no", "steps: turn 2: no", "verdict: turn 1: no"])]))
-    assert counts.reasons == Counter(steps=1, verdict=1)
+    assert f"Messages that showed something else than they should state 1 {100 / (said + 1):.1f} %" in shown
 
 
 def test_a_sample_of_a_large_dataset_is_evenly_spaced_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
