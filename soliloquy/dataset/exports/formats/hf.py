@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from soliloquy.dataset.exports.decoding import dialogues
 from soliloquy.dataset.exports.format import ExportOptions, FolderFormat
@@ -20,58 +19,6 @@ from soliloquy.dataset.rows import REASONS, by_recipe, messages, recipe_of, sche
 from soliloquy.runtime.arrow_stream import opened_stream
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.files import read_json
-
-
-def completed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Returns the batch with all columns of the schema, such that equal rows have equal bytes."""
-    present = dict(zip(batch.schema.names, batch.columns, strict=True))
-    arrays = [_completed(present.get(field.name), field, batch.num_rows) for field in schema]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def _completed(array: pa.Array | None, field: pa.Field, length: int) -> pa.Array:
-    if array is None:
-        return _unset(field, length)
-    nulls = array.is_null() if field.nullable and array.null_count else None
-    if pa.types.is_struct(field.type):
-        children = [_completed(_child(array, child.name), child, len(array)) for child in field.type]
-        return pa.StructArray.from_arrays(children, fields=list(field.type), mask=nulls)
-    if pa.types.is_list(field.type):
-        ends = pc.cumulative_sum(pc.fill_null(pc.list_value_length(array), 0))
-        offsets = pa.concat_arrays([pa.array([0], pa.int32()), ends.cast(pa.int32())])
-        values = pc.list_flatten(array)
-        within = _completed(values, field.type.value_field, len(values))
-        return pa.ListArray.from_arrays(offsets, within, type=field.type, mask=nulls)
-    if not array.null_count:
-        return array.cast(field.type)
-    filled = array.cast(field.type).fill_null(_empty(field.type))
-    if nulls is None:
-        return filled
-    if pa.types.is_primitive(field.type):
-        mask = nulls.to_numpy(zero_copy_only=False)
-        return pa.array(filled.to_numpy(zero_copy_only=False), field.type, mask=mask)
-    return array.cast(field.type)
-
-
-def _child(array: pa.Array, name: str) -> pa.Array | None:
-    return None if array.type.get_field_index(name) < 0 else pc.struct_field(array, name)
-
-
-def _unset(field: pa.Field, length: int) -> pa.Array:
-    if field.nullable:
-        return pa.nulls(length, field.type)
-    if pa.types.is_struct(field.type):
-        return pa.StructArray.from_arrays([_unset(child, length) for child in field.type], fields=list(field.type))
-    return pa.array([_empty(field.type)] * length, field.type)
-
-
-def _empty(kind: pa.DataType) -> Any:
-    if pa.types.is_list(kind):
-        return []
-    if pa.types.is_boolean(kind):
-        return False
-    return "" if pa.types.is_string(kind) else b"" if pa.types.is_binary(kind) else 0
-
 
 # A fixed batch size, so that equal rows make equal bytes.
 ROWS_AT_ONCE = 1_000
@@ -98,6 +45,7 @@ def _left_out(choice: ExportOptions) -> list[str]:
 
 
 def _without(fields: Iterable[pa.Field], left_out: Collection[str], above: str = "") -> Iterator[pa.Field]:
+    """Yields the fields that are kept. None must be set: a row has no labels of another recipe's."""
     for field in fields:
         path, kind = f"{above}{field.name}", field.type
         if path in left_out:
@@ -107,7 +55,16 @@ def _without(fields: Iterable[pa.Field], left_out: Collection[str], above: str =
         elif pa.types.is_list(kind) and pa.types.is_struct(kind.value_type):
             item = kind.value_field
             kind = pa.list_(item.with_type(pa.struct(list(_without(item.type, left_out, f"{path}.")))))
-        yield field.with_type(kind)
+        yield field.with_type(kind).with_nullable(True)
+
+
+def _completed(batch: pa.RecordBatch, kind: pa.Schema) -> pa.RecordBatch:
+    """Returns the rows with the columns and nested fields of the schema and no others."""
+    columns = (
+        batch[name].cast(field) if name in batch.schema.names else pa.nulls(len(batch), field)
+        for name, field in zip(kind.names, kind.types, strict=True)
+    )
+    return pa.RecordBatch.from_arrays(list(columns), schema=kind)
 
 
 def export(dataset: Dataset, place: Path, choice: ExportOptions, shares: Splits | None, rejected: bool) -> Counter[str]:
@@ -139,7 +96,7 @@ def _of_part(
     batches: Iterator[pa.RecordBatch], part: str, shares: Splits | None, kind: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        rows = batch if batch.schema.equals(kind) else completed(batch, kind)
+        rows = _completed(batch, kind)
         if shares is None:
             yield rows
             continue
@@ -167,7 +124,8 @@ def _write(batches: Iterator[pa.RecordBatch], folder: Path, kind: pa.Schema) -> 
     with pa.OSFile(str(folder / DATA), "wb") as file, pa.ipc.new_stream(file, kind) as stream:
         for batch in batches:
             if batch.num_rows:
-                stream.write_batch(completed(batch, kind))
+                # Taken, so that unset values of equal rows have equal bytes, too.
+                stream.write_batch(batch.take(pa.array(range(len(batch)), pa.int64())))
                 rows += batch.num_rows
     with (folder / DATA).open("rb") as data:
         fingerprint = hashlib.file_digest(data, "sha256").hexdigest()[:16]
@@ -202,7 +160,8 @@ def read(folder: Path) -> Iterator[bytes]:
                         # Beside labels of another recipe.
                         if unknown := set(batch.schema.names) - {*known.names, "labels"}:
                             raise Failure(f"{path}: {', '.join(sorted(unknown))} are not columns of a conversation")
-                        yield from messages(completed(batch, known))
+                        optional = pa.schema(_without(known, ()), known.metadata)
+                        yield from messages(_completed(batch, optional))
     except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
         raise Failure(f"{folder} is not a folder saved by `datasets` ({' '.join(str(error).split())})") from error
 
