@@ -17,6 +17,7 @@ from soliloquy.recipes.labels import Labelled, Labels, labels_of, places
 from soliloquy.recipes.packages import DEFAULT
 from soliloquy.runtime.arrow import pa
 from soliloquy.v1.conversation_pb2 import Conversation, RejectedTry, Turn
+from soliloquy.v1.dataset_pb2 import Timings
 
 
 def upgraded(serialised: bytes, labels: Labels) -> bytes:
@@ -152,6 +153,10 @@ def messages(batch: pa.RecordBatch) -> list[bytes]:
     """Returns the serialised Conversation of each row."""
     serialised: list[bytes] = _rows(recipe_of(batch)).handler.record_batch_to_array(batch).to_pylist()
     return serialised
+
+
+def timing_rows(timings: Iterable[Timings]) -> pa.RecordBatch:
+    return _TIMINGS.list_to_record_batch([one.SerializeToString() for one in timings])
 
 
 def serialised_timings(batch: pa.RecordBatch) -> list[bytes]:

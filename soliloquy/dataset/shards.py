@@ -14,6 +14,7 @@ from soliloquy.dataset.rows import REASONS, rows
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
 from soliloquy.dataset.timings import timings, without_timings
+from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
 
 # The largest row group.
@@ -58,7 +59,8 @@ class DatasetWriter:
             timed = self._shards[TIMED]
             if timed.rows + len(grown) > self._limits.rows:
                 timed.finish()
-            timed.write(timings(grown, [one.timings.collected_at for one in group]))
+            whole = (Conversation.FromString(one.conversation) for one in group)
+            timed.write(timings(whole, (one.timings.collected_at for one in group)))
         kept = without_timings(grown)
         self._tally.add(kept, accepted=kind == ACCEPTED)
         if kind == ACCEPTED:

@@ -1,17 +1,16 @@
 """Separates the times of conversations, which differ from run to run, from all that a run repeats."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from soliloquy.dataset.columns import below
-from soliloquy.dataset.rows import TIMINGS, serialised_timings
-from soliloquy.recipes.calls import calls_of
+from soliloquy.dataset.rows import serialised_timings, timing_rows
+from soliloquy.recipes.calls import calls_of, turns_of
 from soliloquy.v1.conversation_pb2 import Conversation
-from soliloquy.v1.dataset_pb2 import Timings
+from soliloquy.v1.dataset_pb2 import CallTime, Timings
 
 # Fields with their subfields, or with their unset value.
 _Fields = Mapping[str, Any]
@@ -38,18 +37,21 @@ def without_timings(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
 
-def timings(batch: pa.RecordBatch, at: Sequence[float]) -> pa.RecordBatch:
+def timings(conversations: Iterable[Conversation], at: Iterable[float]) -> pa.RecordBatch:
     """Returns a row of times for each conversation; `at` is when each was collected."""
-    turns = batch["turns"]
-    ends, turns = _ends(turns), turns.flatten()
-    attempts = pc.struct_field(turns, ["calculation", "attempts"])
-    columns = [
-        batch["id"],
-        pa.array(at, pa.float64()),
-        _listed("executions", _ends(attempts)[ends], _executions(turns, attempts)),
-        _listed("calls", *_calls(batch)),
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=TIMINGS)
+    return timing_rows(_times(one, collected_at) for one, collected_at in zip(conversations, at, strict=True))
+
+
+def _times(conversation: Conversation, collected_at: float) -> Timings:
+    times = Timings(id=conversation.id, collected_at=collected_at)
+    for turn in conversation.turns:
+        for number, attempt in enumerate(turn.calculation.attempts, start=1):
+            taken = {name: getattr(attempt.execution, name) for name in _OF_EXECUTIONS}
+            times.executions.add(turn=turn.number, attempt=number, **taken)
+    each = ((turn.number, turn.calls) for turn in turns_of(conversation))
+    for number, calls in chain([(0, conversation.problem.enrichment.calls)], each):
+        times.calls.extend(CallTime(turn=number, role=call.role, seconds=call.seconds) for call in calls)
+    return times
 
 
 def timings_by_id(batches: Iterable[pa.RecordBatch]) -> dict[str, Timings]:
@@ -72,59 +74,6 @@ def timed(conversation: Conversation, times: Timings | None) -> Conversation:
     for call, kept in zip(calls_of(conversation), times.calls, strict=False):
         call.seconds = kept.seconds
     return conversation
-
-
-def _executions(turns: pa.Array, attempts: pa.Array) -> dict[str, Any]:
-    ends = _ends(attempts)
-    executions = below(attempts.flatten(), "execution")
-    # A forged event may hold an attempt that was never executed.
-    columns = {name: pc.fill_null(below(executions, name), unset) for name, unset in _OF_EXECUTIONS.items()}
-    attempt = np.arange(1, ends[-1] + 1) - np.repeat(ends[:-1], np.diff(ends))
-    return columns | {"turn": np.repeat(below(turns, "number"), np.diff(ends)), "attempt": attempt}
-
-
-def _calls(batch: pa.RecordBatch) -> tuple[Any, dict[str, Any]]:
-    """Joins the calls of each conversation's problem with those of its turns, the last of them turns taken back."""
-    turns, rewinds = batch["turns"], batch["rewinds"]
-    taken_back = pc.struct_field(rewinds.flatten(), "turns")
-    planned = pc.struct_field(batch["problem"], ["enrichment", "calls"])
-    rows = np.arange(len(batch))
-    # With the turn and the row of each list.
-    parts = (
-        (planned, np.zeros(len(batch), np.int32), rows),
-        _of_turns(turns, rows),
-        _of_turns(taken_back, _parents(rewinds)),
-    )
-    places = np.concatenate([of[_parents(calls)] for calls, _, of in parts])
-    order = np.argsort(places, kind="stable")
-    columns = {"turn": pa.array(np.concatenate([numbers[_parents(calls)] for calls, numbers, _ in parts]))}
-    for name in ("role", "seconds"):
-        columns[name] = pa.concat_arrays([below(calls.flatten(), name) for calls, *_ in parts])
-    ends = np.concatenate([[0], np.cumsum(np.bincount(places, minlength=len(batch)))])
-    return ends, {name: column.take(pa.array(order)) for name, column in columns.items()}
-
-
-def _of_turns(turns: pa.Array, rows: Any) -> tuple[pa.Array, Any, Any]:
-    """Returns the calls of each turn with its number and row; `rows` has the row of each list of turns."""
-    each = turns.flatten()
-    return pc.struct_field(each, "calls"), np.asarray(below(each, "number")), rows[_parents(turns)]
-
-
-def _parents(lists: pa.Array) -> Any:
-    """Returns the place of each value's list."""
-    return np.asarray(pc.list_parent_indices(lists))
-
-
-def _listed(name: str, ends: Any, columns: Mapping[str, Any]) -> pa.Array:
-    kind = TIMINGS.field(name).type
-    fields = list(kind.value_type)
-    values = [pc.cast(columns[field.name], field.type) for field in fields]
-    return pa.ListArray.from_arrays(pc.cast(ends, pa.int32()), pa.StructArray.from_arrays(values, fields=fields), kind)
-
-
-def _ends(lists: pa.Array) -> Any:
-    """Returns the offsets of lists among their flattened values, beginning with 0."""
-    return np.concatenate([[0], np.cumsum(pc.list_value_length(lists).fill_null(0))])
 
 
 def _cleared(array: pa.Array, fields: Any) -> pa.Array:

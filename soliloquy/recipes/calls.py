@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import chain
 
-from soliloquy.v1.conversation_pb2 import Conversation, ModelCall
+from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, Turn
 
 
 def calls_of(conversation: Conversation) -> Iterator[ModelCall]:
@@ -12,5 +12,9 @@ def calls_of(conversation: Conversation) -> Iterator[ModelCall]:
 
 
 def calls_of_turns(conversation: Conversation) -> Iterator[ModelCall]:
-    taken_back = (turn for rewind in conversation.rewinds for turn in rewind.turns)
-    return chain.from_iterable(turn.calls for turn in chain(conversation.turns, taken_back))
+    return chain.from_iterable(turn.calls for turn in turns_of(conversation))
+
+
+def turns_of(conversation: Conversation) -> Iterator[Turn]:
+    """Yields the turns that stand, then those that were taken back."""
+    return chain(conversation.turns, (turn for rewind in conversation.rewinds for turn in rewind.turns))

@@ -45,8 +45,7 @@ def test_the_same_run_is_the_same_on_any_machine() -> None:
 def test_every_time_is_kept_with_its_turn() -> None:
     before = grown(1.5)
     other = enriched_conversation()
-    batch = accepted_rows([other, before])
-    without, told = timings(batch, [10.0, 20.0]).to_pylist()
+    without, told = timings([other, before], [10.0, 20.0]).to_pylist()
     assert (without["id"], without["collected_at"], without["calls"]) == (other.id, 10.0, [])
     assert (told["id"], told["collected_at"]) == (before.id, 20.0)
     assert [(call["turn"], call["role"], call["seconds"]) for call in told["calls"]] == [
@@ -90,7 +89,7 @@ def test_no_missing_part_of_a_forged_conversation_keeps_a_shard_from_being_writt
     assert len(places) > 20
     for one in (without(conversation, place) for place in places):
         batch = accepted_rows([one])
-        told = timings(batch, [1.0])
+        told = timings([one], [1.0])
         for rows in (without_timings(batch), told):
             pq.write_table(pa.Table.from_batches([rows]), io.BytesIO())
         [times] = timings_by_id([told]).values()
@@ -105,22 +104,17 @@ def test_what_was_cleared_can_be_put_back() -> None:
         for attempt in turn.calculation.attempts:
             attempt.execution.lane, attempt.execution.seconds = Lane.LANE_FORK, 0.5
     batch = accepted_rows([conversation])
-    [times] = timings_by_id([timings(batch, [1.0])]).values()
+    [times] = timings_by_id([timings([conversation], [1.0])]).values()
     [cleared] = messages(without_timings(batch))
     assert timed(Conversation.FromString(cleared), times) == conversation
 
 
 def test_the_times_of_turns_that_were_taken_back_can_be_put_back_too() -> None:
-    batch = accepted_rows([Conversation(), grown(2.0)])
-    times = timings_by_id([timings(batch, [1.0, 2.0])])
+    conversations = [Conversation(), grown(2.0)]
+    batch = accepted_rows(conversations)
+    times = timings_by_id([timings(conversations, [1.0, 2.0])])
     [_, cleared] = map(Conversation.FromString, messages(without_timings(batch)))
     [taken_back] = cleared.rewinds[0].turns[0].calls
     assert taken_back.seconds == 0
     timed(cleared, times[cleared.id])
     assert [call.seconds for call in calls_of(cleared)] == [2.0] * len(list(calls_of(grown(2.0))))
-
-
-def test_what_is_told_of_a_row_of_a_batch_is_told_of_it_alone() -> None:
-    batch = accepted_rows([Conversation(), grown(2.0)])
-    alone = accepted_rows([grown(2.0)])
-    assert timings(batch, [1.0, 2.0]).slice(1).equals(timings(alone, [2.0]))
