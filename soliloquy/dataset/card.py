@@ -22,6 +22,9 @@ CARD = "README.md"
 _SECTIONS = [Template(text) for text in Path(__file__).with_name("card.md").read_text("utf-8").split("\n## ")]
 _MODELS = "Student and tutor are both models: real students may have these misconceptions more or less often."
 _PERSONS = "When a person was the student, no intent, persona or kind of mistake was drawn."
+# The names of sizes on the hub, by what a dataset of this size has fewer conversations than.
+_SIZES = ((1e3, "n<1K"), (1e4, "1K<n<10K"), (1e5, "10K<n<100K"), (1e6, "100K<n<1M"), (1e9, "1M<n<1B"))
+_REJECTED = '- config_name: rejected\n  data_files: "rejected/*.parquet"\n'
 # Options of `soliloquy generate` that the manifest records under their own names, with their defaults.
 _OPTIONS = {"noise": "none", "max_turns": 20, "max_attempts": 10}
 
@@ -40,7 +43,8 @@ def card(summary: DatasetSummary) -> str:
     mended = kept.mending
     command, note = again(summary)
     parts = {
-        "front": _front(summary),
+        "size": next(name for most, name in _SIZES if kept.conversations < most),
+        "rejected": _REJECTED if dropped.conversations else "",
         "title": plain(title(kept)),
         "story": kept.recipe.story,
         "figures": table(("", ""), figures(kept, dropped)),
@@ -136,15 +140,11 @@ def thing(kept: Statistics) -> str:
 
 
 def figures(kept: Statistics, dropped: Statistics) -> list[tuple[str, str]]:
-    calculations = kept.attempts.total()
     verdicts, supported, mended = kept.judged, kept.verification.total(), kept.mending
     back = mended.spent(SENT_BACK, TAKEN_BACK)
-    rows = [
-        (thing(kept), f"{kept.conversations:,}"),
-        ("generated but not kept", f"{dropped.conversations:,}"),
-    ]
+    spoken: list[tuple[str, str]] = []
     if kept.words:
-        rows += [
+        spoken = [
             ("turns", f"{kept.turns:,}"),
             ("turns a conversation", f"{kept.turns / max(kept.conversations, 1):.1f}"),
             ("problems", f"{len(kept.problems):,}"),
@@ -152,21 +152,23 @@ def figures(kept: Statistics, dropped: Statistics) -> list[tuple[str, str]]:
             *kept.resolution_measures(),
             ("words an utterance, student", f"{kept.words_per_utterance('student'):.1f}"),
         ]
+    # Shares, and whether the dataset has what they are of.
+    shares: list[tuple[str, int, int, object]] = [
+        ("with a person as the student", kept.persons, kept.conversations, kept.persons),
+        ("turns with Python", kept.python_turns, kept.turns, True),
+        ("calculations that ran at the first attempt", kept.attempts[1], kept.attempts.total(), True),
+        ("programs that ran", kept.statuses["ok"], kept.statuses.total(), True),
+        ("evaluations that agree with the program's verdict", kept.agreeing, verdicts, verdicts),
+        ("turns with an answer that was mended", mended.mended_turns, kept.turns, mended.sent_back),
+        ("tokens of answers sent or taken back", back, kept.all_tokens, back),
+        ("verdicts that nothing verified", kept.verification["none"], supported, supported),
+        ("student's replies meant to be wrong", kept.intents["wrong"], kept.replies, kept.words),
+    ]
     return [
-        *rows,
-        *([("with a person as the student", share(kept.persons, kept.conversations))] if kept.persons else []),
-        ("turns with Python", share(kept.python_turns, kept.turns)),
-        ("calculations that ran at the first attempt", share(kept.attempts[1], calculations)),
-        ("programs that ran", share(kept.statuses["ok"], kept.statuses.total())),
-        *([("evaluations that agree with the program's verdict", share(kept.agreeing, verdicts))] if verdicts else []),
-        *(
-            [("turns with an answer that was mended", share(mended.mended_turns, kept.turns))]
-            if mended.sent_back
-            else []
-        ),
-        *([("tokens of answers sent or taken back", share(back, kept.all_tokens))] if back else []),
-        *([("verdicts that nothing verified", share(kept.verification["none"], supported))] if supported else []),
-        *([("student's replies meant to be wrong", share(kept.intents["wrong"], kept.replies))] if kept.words else []),
+        (thing(kept), f"{kept.conversations:,}"),
+        ("generated but not kept", f"{dropped.conversations:,}"),
+        *spoken,
+        *((name, share(part, whole)) for name, part, whole, is_shown in shares if is_shown),
     ]
 
 
@@ -230,20 +232,6 @@ def limits(summary: DatasetSummary) -> list[str]:
 
 def is_scripted(kept: Statistics) -> bool:
     return any(engine == "scripted" for _, engine, *_ in kept.models)
-
-
-def _front(summary: DatasetSummary) -> str:
-    size = next(
-        name
-        for most, name in ((1e3, "n<1K"), (1e4, "1K<n<10K"), (1e5, "10K<n<100K"), (1e6, "100K<n<1M"), (1e9, "1M<n<1B"))
-        if summary.accepted.conversations < most
-    )
-    lines = ["language: en", "task_categories:", "- text-generation", "size_categories:", f"- {size}", "tags:"]
-    lines += [f"- {tag}" for tag in ("tutoring", "dialogue", "code", "synthetic")]
-    lines += ["configs:", "- config_name: accepted", "  default: true", '  data_files: "accepted/*.parquet"']
-    if summary.rejected.conversations:
-        lines += ["- config_name: rejected", '  data_files: "rejected/*.parquet"']
-    return "\n".join(lines)
 
 
 def _responses(kept: Statistics) -> str:

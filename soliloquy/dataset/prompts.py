@@ -10,21 +10,19 @@ from soliloquy.dataset.storage import Storage
 
 def write_prompts(storage: Storage, texts: Mapping[str, str]) -> list[Shard]:
     """Returns the files for the manifest."""
-    return [_write(storage, f"{PROMPTS}/{file}", text.encode()) for file, text in sorted(texts.items())]
+    files = []
+    for file, text in sorted(texts.items()):
+        name, content = f"{PROMPTS}/{file}", text.encode()
+        storage.write(name, content)
+        files.append(Shard(name=name, rows=0, bytes=len(content), sha256=sha256(content).hexdigest()))
+    return files
 
 
 def read_prompts(storage: Storage, files: Iterable[Shard]) -> dict[str, str]:
     """Returns each file's text; raises FileNotFoundError."""
-    return {file.name.rpartition("/")[2]: _read(storage, file.name).decode() for file in files}
-
-
-def _write(storage: Storage, name: str, content: bytes) -> Shard:
-    storage.write(name, content)
-    return Shard(name=name, rows=0, bytes=len(content), sha256=sha256(content).hexdigest())
-
-
-def _read(storage: Storage, name: str) -> bytes:
-    content = storage.read(name)
-    if content is None:
-        raise FileNotFoundError(name)
-    return content
+    texts = {}
+    for file in files:
+        if (content := storage.read(file.name)) is None:
+            raise FileNotFoundError(file.name)
+        texts[file.name.rpartition("/")[2]] = content.decode()
+    return texts

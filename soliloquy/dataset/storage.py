@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from fsspec.core import url_to_fs
 from fsspec.implementations.local import LocalFileSystem
@@ -29,7 +29,7 @@ class StorageUnavailable(Failure, OSError):
     """The storage failed; the message names it and its error."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, order=True)
 class StoredFile:
     name: str
     size: int
@@ -116,40 +116,27 @@ class Storage:
         self.attempt(lambda: self._files.rm_file(self._path(name)))
 
     def names(self, folder: str) -> list[str]:
-        """Returns the sorted paths of the files in one of its folders."""
-
-        def names() -> list[str]:
-            # fsspec caches the listings of object stores.
-            self._files.invalidate_cache()
-            try:
-                found = self._files.ls(self._path(folder), detail=False)
-            except FileNotFoundError:
-                return []
-            return sorted(f"{folder}/{path.rpartition('/')[2]}" for path in found)
-
-        return self.attempt(names)
+        """Returns the sorted paths of what is in one of its folders."""
+        return sorted(f"{folder}/{_last(one)}" for one in self._listed(self._path(folder)))
 
     def files(self) -> list[StoredFile]:
         """Returns the files of the location itself, sorted by name."""
+        return sorted(
+            StoredFile(name=_last(one), size=one["size"], version=str(one.get("ETag") or one.get("mtime")))
+            for one in self._listed(self._root)
+            if one["type"] == "file"
+        )
 
-        def files() -> list[StoredFile]:
+    def _listed(self, folder: str) -> list[dict[str, Any]]:
+        def listed() -> list[dict[str, Any]]:
+            # fsspec caches the listings of object stores.
             self._files.invalidate_cache()
             try:
-                found = self._files.ls(self._root, detail=True)
+                return list(self._files.ls(folder, detail=True))
             except FileNotFoundError:
                 return []
-            listed = [
-                StoredFile(
-                    name=one["name"].rpartition("/")[2],
-                    size=one["size"],
-                    version=str(one.get("ETag") or one.get("mtime")),
-                )
-                for one in found
-                if one["type"] == "file"
-            ]
-            return sorted(listed, key=lambda one: one.name)
 
-        return self.attempt(files)
+        return self.attempt(listed)
 
     @contextmanager
     def opened(self, name: str) -> Iterator[BinaryIO]:
@@ -192,6 +179,10 @@ class Storage:
             if self.folder is not None:
                 raise
             raise StorageUnavailable(f"{self.url} failed ({error})") from error
+
+
+def _last(listed: dict[str, Any]) -> str:
+    return str(listed["name"]).rpartition("/")[2]
 
 
 def _flush(path: Path) -> None:
