@@ -112,20 +112,15 @@ class Dataset:
         unfinished = self._unfinished_prompts
         return _unfinished(unfinished) if unfinished and unfinished.exists() else texts
 
-    def schemas(self, *, without: Sequence[str] = (), rejected: bool = False) -> list[pa.Schema]:
-        """Returns the schema of each recipe's batches; reads no rows but of shards that name no recipe."""
-        found: dict[str, pa.Schema] = {}
+    def recipes(self, *, rejected: bool = False) -> list[str]:
+        """Returns the recipes of the conversations; reads no rows but of shards that name no recipe."""
+        found = []
         for shard in self._shards(rejected):
             with self._opened(shard.name) as file:
-                recipe = recipe_named(file.schema_arrow)
-                if not recipe:
-                    # Until 0.2 a shard could hold several.
-                    several = map(recipe_of, self.batches(["run.recipe"], rejected=rejected))
-                    return [schema(recipe) for recipe in dict.fromkeys(several)]
-                if recipe not in found:
-                    columns, has_all = _leaves(file, None, without), is_complete(file.schema_arrow, shard.kind)
-                    found[recipe] = file.read_row_groups([], columns).schema if has_all else schema(recipe)
-        return list(found.values())
+                found.append(recipe_named(file.schema_arrow))
+        # Until 0.2 a shard could hold several.
+        several = () if all(found) else map(recipe_of, self.batches(["run.recipe"], rejected=rejected))
+        return list(dict.fromkeys(several or found))
 
     def count(self, *, rejected: bool = False) -> int:
         return sum(shard.rows for shard in self._shards(rejected))
@@ -175,11 +170,6 @@ class Dataset:
                 has_all = is_complete(file.schema_arrow, TIMED)
                 for batch in file.batches():
                     yield from (batch,) if has_all else completed(batch, TIMED)
-
-    def messages(self, *, rejected: bool = False, where: Filter = (), after: str | None = None) -> Iterator[bytes]:
-        """Yields each conversation as its serialised protobuf message."""
-        for batch in self.batches(rejected=rejected, where=where, after=after):
-            yield from messages(batch)
 
     def placed(self, *, rejected: bool = False, after: str | None = None) -> Iterator[tuple[str, Conversation]]:
         """Yields each conversation with the place to continue after it."""

@@ -77,22 +77,29 @@ def import_rows(
         counts.written = _write(source, name, out, form.read(source), None)
         return counts
     known: Counter[str] = Counter()
-    read = _Reading(name, digest("import", name, _sha256(source)), problem_of)
+    run = digest("import", name, _sha256(source))
+    # The place of each id.
+    ids: dict[str, str] = {}
 
     def conversations() -> Iterator[bytes]:
         for place, row in rows:
             try:
                 if isinstance(row, str):
                     raise CannotConvert(row)
-                dialogue, conversation, joined, earlier = read.conversation(row, place)
+                read = row_format(name).dialogue(row)
+                earlier = ids.get(read.id, "") if read.id else ""
+                dialogue = _with_rest(read._replace(id="") if earlier else read, row, name)
+                conversation = conversation_of(dialogue, run, len(ids))
+                if problem_of and (problem := problem_of(dialogue.question)):
+                    conversation.problem.MergeFrom(problem)
+                    counts.joined = (counts.joined or 0) + 1
             except ValueError as unfit:
                 counts.refused += 1
                 report(f"{place}: {unfit}")
                 continue
+            ids[conversation.id] = place
             known.update(_known(dialogue))
             counts.rewritten += rewritten(dialogue.extra, name)
-            if counts.joined is not None:
-                counts.joined += joined
             counts.slips.update(slips_in(dialogue, conversation))
             if earlier:
                 counts.repeated_ids += 1
@@ -101,29 +108,6 @@ def import_rows(
 
     counts.written = _write(source, name, out, conversations(), known)
     return counts
-
-
-class _Reading:
-    """Reads the rows of one source in turn."""
-
-    def __init__(self, name: str, run: str, problem_of: Callable[[str], Problem | None] | None) -> None:
-        self._name, self._run, self._problem_of = name, run, problem_of
-        # The place of each id.
-        self._ids: dict[str, str] = {}
-        self._ordinal = 0
-
-    def conversation(self, row: Row, place: str) -> tuple[Dialogue, Conversation, bool, str]:
-        """Also returns whether a problem was joined, and where the same id stands before; raises ValueError."""
-        read = row_format(self._name).dialogue(row)
-        earlier = self._ids.get(read.id, "") if read.id else ""
-        dialogue = _with_rest(read._replace(id="") if earlier else read, row, self._name)
-        conversation = conversation_of(dialogue, self._run, self._ordinal)
-        problem = self._problem_of(dialogue.question) if self._problem_of else None
-        if problem is not None:
-            conversation.problem.MergeFrom(problem)
-        self._ids[conversation.id] = place
-        self._ordinal += 1
-        return dialogue, conversation, problem is not None, earlier
 
 
 def dialogue_of(row: Row, name: str) -> Dialogue:

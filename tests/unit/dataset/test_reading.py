@@ -30,7 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_conversations_come_back_as_they_were(folder: Path) -> None:
     assert list(Dataset(folder)) == [*TWENTY_FIVE, small(25), small(26)]
-    assert list(Dataset(folder).messages(rejected=True)) == [small(90).SerializeToString()]
+    assert list(Dataset(folder).conversations(rejected=True)) == [small(90)]
     assert Dataset(folder).count() == 27
 
 
@@ -90,7 +90,6 @@ def test_a_filter_leaves_what_it_describes(folder: Path) -> None:
     where = [("ordinal", ">=", 12), ("ordinal", "<", 15), ("problem.topic", "==", "motion")]
     ids = [one for batch in Dataset(folder).batches(["id"], where=where) for one in batch["id"].to_pylist()]
     assert ids == ["c12", "c13", "c14"]
-    assert len(list(Dataset(folder).messages(where=where))) == 3
 
 
 def test_row_groups_that_cannot_match_are_not_read(folder: Path) -> None:

@@ -71,7 +71,7 @@ def export(dataset: Dataset, place: Path, choice: ExportOptions, shares: Splits 
     left_out = _left_out(choice)
     batches = partial(dataset.batches, without=left_out, rejected=rejected)
     try:
-        merged = pa.unify_schemas(dataset.schemas(without=left_out, rejected=rejected), promote_options="permissive")
+        merged = pa.unify_schemas(map(schema, dataset.recipes(rejected=rejected)), promote_options="permissive")
     except pa.ArrowTypeError as error:
         why = f"{dataset.folder} holds recipes whose labels have one name and different types ({error})"
         raise Failure(f"{why}: choose another format") from error

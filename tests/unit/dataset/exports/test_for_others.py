@@ -9,6 +9,7 @@ import pytest
 
 from soliloquy.dataset.exports.exporting import export
 from soliloquy.dataset.exports.format import ExportOptions
+from soliloquy.dataset.exports.formats import hf
 from soliloquy.dataset.exports.splitting import Splits
 from soliloquy.dataset.reading import Dataset
 from soliloquy.runtime.failure import Failure
@@ -128,7 +129,6 @@ def test_what_is_left_out_of_the_folder_is_not_there(
 
 @pytest.mark.parametrize("part", ["hidden", "prompts", "solutions"])
 def test_what_an_import_kept_is_not_in_a_folder_that_leaves_something_out(tmp_path: Path, part: str) -> None:
-    from soliloquy.dataset.exports.formats import hf
 
     folder = dataset(tmp_path / "dataset", [small(extra='{"prompt": "kept"}')])
     for leave_out, kept in ((), '{"prompt": "kept"}'), ((part,), ""):
@@ -139,7 +139,6 @@ def test_what_an_import_kept_is_not_in_a_folder_that_leaves_something_out(tmp_pa
 
 
 def test_a_folder_of_several_recipes_has_the_labels_of_each(tmp_path: Path) -> None:
-    from soliloquy.dataset.exports.formats import hf
 
     recipes = [*RECIPES, *reversed(RECIPES)]
     told = [labelled(small(number), recipe) for number, recipe in enumerate(recipes)]
@@ -154,8 +153,9 @@ def test_labels_of_one_name_and_two_types_are_one_line(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two recipes that are packages may name labels alike; ours do not."""
-    schemas = [pa.schema({"score": kind}) for kind in (pa.int64(), pa.string())]
+    kinds = {"one": pa.int64(), "other": pa.string()}
     dataset = Dataset(folder)
-    monkeypatch.setattr(dataset, "schemas", lambda **_: schemas)
+    monkeypatch.setattr(dataset, "recipes", lambda **_: kinds)
+    monkeypatch.setattr(hf, "schema", lambda recipe: pa.schema({"score": kinds[recipe]}))
     with pytest.raises(Failure, match=r"labels have one name and different types .*: choose another format"):
         export(dataset, "hf", tmp_path / "out", choice=ExportOptions())
