@@ -56,6 +56,12 @@ def uncounted_enrichments(problems: pa.Array, counted: CountedEnrichments) -> pa
     return enrichments if all(first) else enrichments.filter(pa.array(first))
 
 
+def problems(batch: pa.RecordBatch) -> pa.Array:
+    """Returns the problem of each row: its id, or the question of one without an id."""
+    ids, questions = (below(batch["problem"], name) for name in ("id", "question"))
+    return pc.if_else(pc.equal(ids, ""), questions, ids)
+
+
 def students(batch: pa.RecordBatch) -> pa.Array:
     """Returns the student of each row: its persona, or "a person"."""
     return pc.if_else(batch["person"], "a person", batch["persona"])

@@ -10,7 +10,7 @@ from google.protobuf.descriptor import FieldDescriptor
 
 from soliloquy.dataset.columns import below, named, word
 from soliloquy.dataset.rows import recipe_of
-from soliloquy.recipes.labels import columns_of, labels_of, row_path, value_prefix
+from soliloquy.recipes.labels import Column, columns_of, labels_of, row_path, value_prefix
 from soliloquy.recipes.packages import DEFAULT, known_recipes
 from soliloquy.recipes.recipe import Recipe, find
 
@@ -31,6 +31,12 @@ def label_values(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.Array]]:
     for name, field in labels_of(recipe_of(batch)).fields():
         if (column := label_column(batch, name)) is not None and (words := _in_words(column, field)) is not None:
             yield name, words
+
+
+def described_labels(batch: pa.RecordBatch) -> Iterator[tuple[Column, pa.Array]]:
+    """Yields the values of the labels that the recipe has words for, with these words."""
+    columns = columns_of(recipe_of(batch))
+    return ((columns[name], values) for name, values in label_values(batch) if name in columns)
 
 
 def label_texts(batch: pa.RecordBatch, name: str, template: str) -> Iterator[str]:

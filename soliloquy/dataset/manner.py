@@ -5,13 +5,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, repeat
+from math import comb
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from soliloquy.dataset.columns import below, named
-from soliloquy.dataset.labelling import label_texts, label_values
+from soliloquy.dataset.labelling import described_labels, label_texts
 from soliloquy.dataset.rows import recipe_of
 from soliloquy.dataset.tables import share
 from soliloquy.recipes.labels import columns_of
@@ -176,15 +177,14 @@ class Manner:
 def _talks(batch: pa.RecordBatch) -> Iterator[Talk]:
     turns = pc.list_flatten(batch["turns"])
     student, tutor = below(turns, "student"), below(turns, "tutor")
-    columns = columns_of(recipe_of(batch))
-    acts = next((column for name, column in label_values(batch) if name in columns and columns[name].response), None)
-    meanings = next((column.words for column in columns.values() if column.response), {})
+    told = next(((column.words, values) for column, values in described_labels(batch) if column.response), None)
+    meanings, acts = told or ({}, pa.nulls(len(turns)))
     rows = zip(
         below(student, "text").to_pylist(),
         below(tutor, "text").to_pylist(),
         named(below(student, "intent"), "INTENT_").to_pylist(),
         named(below(tutor, "evaluation"), "EVALUATION_").to_pylist(),
-        acts.to_pylist() if acts is not None else [None] * len(turns),
+        acts.to_pylist(),
         strict=True,
     )
     read = [
@@ -244,13 +244,9 @@ def _distinct(found: Counter[str], size: int) -> float:
     whole = found.total()
     if not whole or size >= whole:
         return len(found) / max(whole, 1)
-    expected = 0.0
-    for count in found.values():
-        missing = 1.0
-        # The chance that none of these is drawn.
-        for place in range(count):
-            missing *= max(whole - size - place, 0) / (whole - place)
-        expected += 1 - missing
+    draws = comb(whole, size)
+    # Each is missing from the draws of the others alone.
+    expected = sum(1 - comb(whole - count, size) / draws for count in found.values())
     # More than all of them only by rounding.
     return min(expected / size, 1.0)
 

@@ -14,6 +14,7 @@ from soliloquy.dataset.columns import (
     below,
     call_counts,
     named,
+    problems,
     uncounted_enrichments,
     value_counts,
     word,
@@ -116,8 +117,7 @@ class Statistics:
         self.personas += value_counts(batch["persona"].filter(_is_said(batch["persona"])))
         self.tutors += value_counts(batch["tutor_persona"].filter(_is_said(batch["tutor_persona"])))
         self.persons += pc.sum(batch["person"]).as_py() or 0
-        ids = below(batch["problem"], "id")
-        self.problems += value_counts(pc.if_else(pc.equal(ids, ""), below(batch["problem"], "question"), ids))
+        self.problems += value_counts(problems(batch))
         sources = below(batch["problem"], "source")
         self.origins += value_counts(pc.replace_substring_regex(sources, r"[/:].*", ""))
         self.families += value_counts(*pc.extract_regex(sources, _FAMILY).flatten())

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from soliloquy.dataset.columns import below, named, students, word
-from soliloquy.dataset.labelling import label_texts, label_values, title_of
+from soliloquy.dataset.labelling import described_labels, label_texts, label_values, title_of
 from soliloquy.dataset.rows import recipe_of, rows
 from soliloquy.dataset.statistics import LETTERS
 from soliloquy.dataset.values import shown_values
@@ -143,22 +143,17 @@ def _students(batch: pa.RecordBatch) -> list[str | None]:
 def _drawn(batch: pa.RecordBatch, intents: list[str | None]) -> list[str]:
     """Says what was drawn for each message before the student spoke."""
     drawn = [f"meant {intent}" if intent in ("right", "wrong") else intent or "" for intent in intents]
-    values = dict(label_values(batch))
-    for name, column in columns_of(recipe_of(batch)).items():
+    for column, values in described_labels(batch):
         if column.drawn:
-            for place, value in enumerate(values[name].to_pylist()):
+            for place, value in enumerate(values.to_pylist()):
                 drawn[place] = column.drawn.format(value) if value else drawn[place]
     return drawn
 
 
 def _response(batch: pa.RecordBatch) -> list[str | None] | None:
     """Returns how the tutor responds, for recipes that have a word for it."""
-    columns = columns_of(recipe_of(batch))
-    for name, values in label_values(batch):
-        if name in columns and columns[name].response:
-            words: list[str | None] = values.to_pylist()
-            return [None if word is None or word.isdecimal() else word for word in words]
-    return None
+    responses = next((values.to_pylist() for column, values in described_labels(batch) if column.response), None)
+    return responses and [None if word is None or word.isdecimal() else word for word in responses]
 
 
 def _labels(batch: pa.RecordBatch) -> dict[str, list[str | None]] | None:

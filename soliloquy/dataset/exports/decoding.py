@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from soliloquy.dataset.exports.dialogue import Attempt, Dialogue, Exchange
+from soliloquy.dataset.exports.dialogue import PATHS, Attempt, Dialogue, Exchange
 from soliloquy.dataset.exports.output import written
 from soliloquy.dataset.rows import recipe_of
 from soliloquy.dataset.values import shown_values
@@ -19,6 +19,8 @@ from soliloquy.recipes.labels import Labels, labels_of, row_path, value_prefix
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Evaluation, Intent
 
+# The first fields of a Dialogue.
+_TEXTS = Dialogue._fields[: Dialogue._fields.index("ending")]
 _INTENTS = {Intent.Name(intent): name for intent, name in INTENTS.items()}
 _EVALUATIONS = {Evaluation.Name(evaluation): letter for evaluation, letter in EVALUATION_LETTERS.items()}
 
@@ -29,15 +31,7 @@ def dialogues(batch: pa.RecordBatch, prompts: Mapping[str, str] = {}) -> Iterato
     rows = pa.StructArray.from_arrays(batch.columns, names=batch.schema.names)
     return map(
         Dialogue,
-        _texts(rows, "id"),
-        _texts(rows, "run", "recipe"),
-        _texts(rows, "problem", "id"),
-        _texts(rows, "problem", "topic"),
-        _texts(rows, "problem", "question"),
-        _texts(rows, "problem", "solution"),
-        _texts(rows, "problem", "enrichment", "detailed_solution"),
-        _texts(rows, "problem", "enrichment", "outline"),
-        _texts(rows, "persona"),
+        *(_texts(rows, *PATHS[name].split(".")) for name in _TEXTS),
         _coded(rows, "ending", word=_set("ENDING_")),
         _lists(rows, "turns", decode=partial(_exchanges, labels=labels)),
         _plain(rows, "problem", "answer", "value"),

@@ -88,6 +88,29 @@ class Dialogue(NamedTuple):
         return self.turns[:last]
 
 
+# The columns of fields of a Dialogue and of its turns.
+PATHS = {
+    "id": "id",
+    "recipe": "run.recipe",
+    "problem_id": "problem.id",
+    "topic": "problem.topic",
+    "question": "problem.question",
+    "solution": "problem.solution",
+    "detailed_solution": "problem.enrichment.detailed_solution",
+    "outline": "problem.enrichment.outline",
+    "answer": "problem.answer",
+    "persona": "persona",
+    "ending": "ending",
+    "resolution": "resolution",
+    "student": "turns.student.text",
+    "intent": "turns.student.intent",
+    "description": "turns.calculation",
+    "reply": "turns.tutor.text",
+    "thoughts": "turns.tutor.thoughts",
+    "evaluation": "turns.tutor.evaluation",
+}
+
+
 class CannotConvert(ValueError):
     """A row, a conversation or a whole export or import that the format cannot hold; the message says why."""
 

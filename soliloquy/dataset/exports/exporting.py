@@ -44,7 +44,7 @@ def export(
             counts = ExportCounts(written=form.export(dataset, place, choice, shares, rejected))
         else:
             paths = _paths(form, out, place, shares)
-            counts = _export_rows(dataset, name, form, paths, choice, shares, rejected=rejected)
+            counts = _export_rows(dataset, name, paths, choice, shares, rejected=rejected)
         if not counts.written.total():
             raise Failure(f"no conversation of {dataset.folder} has {form.wants}, which {name} needs")
     return counts
@@ -77,14 +77,13 @@ def _paths(form: Format, out: Path, place: Path, shares: Splits | None) -> Mappi
 def _export_rows(
     dataset: Dataset,
     name: str,
-    form: Format,
     paths: Mapping[str, Path],
     choice: ExportOptions,
     shares: Splits | None,
     *,
     rejected: bool,
 ) -> ExportCounts:
-    counts, seen = ExportCounts(written=Counter(dict.fromkeys(paths, 0))), set[str]()
+    form, counts, seen = row_format(name), ExportCounts(written=Counter(dict.fromkeys(paths, 0))), set[str]()
     suffix = form.suffixes[0] if shares else Path(next(iter(paths))).suffix
     columns = ["id", "person", "problem.id", "problem.question", *form.columns(choice)]
     with ExitStack() as stack:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from soliloquy.dataset.exports import dialect
-from soliloquy.dataset.exports.dialogue import CannotConvert, Dialogue, Exchange, conversation_of
+from soliloquy.dataset.exports.dialogue import PATHS, CannotConvert, Dialogue, Exchange, conversation_of
 from soliloquy.dataset.exports.files import atomic_output
 from soliloquy.dataset.exports.format import ExportOptions, FolderFormat, Row, find, row_format
 from soliloquy.dataset.exports.slips import slips_in
@@ -140,40 +140,18 @@ def _write(source: Path, name: str, out: Path, conversations: Iterable[bytes], k
         if not shards:
             raise Failure(f"{source} holds no conversations that can be read as {name}")
         if known is not None:
+            # Columns that no imported row has.
             labels = labels_of(recipe)
-            paths = [*_PATHS.values(), *(row_path(label) for label, _ in labels.values())]
+            paths = [*PATHS.values(), *(row_path(label) for label, _ in labels.values())]
             origin["unset"] = [path for path in paths if not known[path]]
         run = {"imported": origin, **versions()}
         write_manifest(place, {"run": run, "counts": tally.as_json(), "cost": {}, "arrival": {}}, shards)
     return tally.accepted
 
 
-# The column of each field of a row; the manifest lists those that no imported row has.
-_PATHS = {
-    "id": "id",
-    "recipe": "run.recipe",
-    "problem_id": "problem.id",
-    "topic": "problem.topic",
-    "question": "problem.question",
-    "solution": "problem.solution",
-    "detailed_solution": "problem.enrichment.detailed_solution",
-    "outline": "problem.enrichment.outline",
-    "answer": "problem.answer",
-    "persona": "persona",
-    "ending": "ending",
-    "resolution": "resolution",
-    "student": "turns.student.text",
-    "intent": "turns.student.intent",
-    "description": "turns.calculation",
-    "reply": "turns.tutor.text",
-    "thoughts": "turns.tutor.thoughts",
-    "evaluation": "turns.tutor.evaluation",
-}
-
-
 def _known(dialogue: Dialogue) -> set[str]:
     parts: list[Dialogue | Exchange] = [dialogue, *dialogue.turns]
-    known = {path for name, path in _PATHS.items() if any(getattr(one, name, None) not in ("", None) for one in parts)}
+    known = {path for name, path in PATHS.items() if any(getattr(one, name, None) not in ("", None) for one in parts)}
     return known | {row_path(name) for one in parts for name in one.labels}
 
 

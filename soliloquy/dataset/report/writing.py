@@ -19,16 +19,14 @@ import pyarrow.compute as pc
 from pydantic_core import to_json
 
 from soliloquy.dataset.card import DatasetSummary, title
-from soliloquy.dataset.columns import below, named, students, value_counts
-from soliloquy.dataset.labelling import label_values
+from soliloquy.dataset.columns import below, named, problems, students, value_counts
+from soliloquy.dataset.labelling import described_labels
 from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.dataset.report.findings import Families, Findings
 from soliloquy.dataset.report.overview import overview
 from soliloquy.dataset.report.sample import CheckedSample
-from soliloquy.dataset.rows import recipe_of
 from soliloquy.dataset.statistics import kinds_of_reasons
 from soliloquy.dataset.view import columns, words_of
-from soliloquy.recipes.labels import columns_of
 from soliloquy.runtime.files import atomic_file
 from soliloquy.web import FOLDER as SHARED
 
@@ -92,9 +90,8 @@ class ReportIndex:
     def _add_pairs(self, batch: pa.RecordBatch) -> None:
         """Pairs rejected rows with accepted ones, which come first: another attempt, or else the same problem."""
         rejected = "reasons" in batch.schema.names
-        for row, (problem, ordinal) in enumerate(
-            zip(problems(batch), batch["ordinal"].to_pylist(), strict=True), self.rows
-        ):
+        pairs = zip(problems(batch).to_pylist(), batch["ordinal"].to_pylist(), strict=True)
+        for row, (problem, ordinal) in enumerate(pairs, self.rows):
             if not rejected:
                 self._accepted.setdefault((problem, ordinal), row)
                 self._accepted.setdefault((problem, None), row)
@@ -114,13 +111,6 @@ class ReportIndex:
         return {**self._columns, "blocks": self._blocks, "filters": facets, "pairs": self._pairs}
 
 
-def problems(batch: pa.RecordBatch) -> list[str]:
-    """Returns the problem's id, or the question of one without an id, for each row."""
-    ids, questions = (below(batch["problem"], name) for name in ("id", "question"))
-    found: list[str] = pc.if_else(pc.equal(ids, ""), questions, ids).to_pylist()
-    return found
-
-
 def _outcomes(batch: pa.RecordBatch) -> ValueRows:
     """Yields each value with the rows that have it."""
     all_rows = np.arange(len(batch))
@@ -136,8 +126,7 @@ def _outcomes(batch: pa.RecordBatch) -> ValueRows:
 def _drawn(batch: pa.RecordBatch) -> ValueRows:
     """Yields the draws for the student's messages, by the labels that describe them."""
     of = pc.list_parent_indices(batch["turns"])
-    columns = columns_of(recipe_of(batch))
-    drawn = [values for name, values in label_values(batch) if name in columns and columns[name].drawn]
+    drawn = [values for column, values in described_labels(batch) if column.drawn]
     said = [np.asarray(of.filter(values.is_valid())) for values in drawn]
     yield "none", np.setdiff1d(np.arange(len(batch)), np.concatenate(said) if said else np.array([], np.int64))
     for values in drawn:

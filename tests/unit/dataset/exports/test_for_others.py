@@ -129,7 +129,6 @@ def test_what_is_left_out_of_the_folder_is_not_there(
 
 @pytest.mark.parametrize("part", ["hidden", "prompts", "solutions"])
 def test_what_an_import_kept_is_not_in_a_folder_that_leaves_something_out(tmp_path: Path, part: str) -> None:
-
     folder = dataset(tmp_path / "dataset", [small(extra='{"prompt": "kept"}')])
     for leave_out, kept in ((), '{"prompt": "kept"}'), ((part,), ""):
         out = tmp_path / f"out{len(leave_out)}"
@@ -139,7 +138,6 @@ def test_what_an_import_kept_is_not_in_a_folder_that_leaves_something_out(tmp_pa
 
 
 def test_a_folder_of_several_recipes_has_the_labels_of_each(tmp_path: Path) -> None:
-
     recipes = [*RECIPES, *reversed(RECIPES)]
     told = [labelled(small(number), recipe) for number, recipe in enumerate(recipes)]
     shards = [(f"accepted/{number:05}.parquet", accepted_rows([one])) for number, one in enumerate(told)]
