@@ -1,13 +1,10 @@
 """Defines the part `figures` of a recipe, which adds to the statistics, the card and the report of its datasets."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import pyarrow as pa
-
-from soliloquy.dataset.recipe_counts import OwnCounts, recipe_counts
+from soliloquy.dataset.recipe_counts import RecipeCounts, recipe_counts
 from soliloquy.dataset.statistics import Statistics
 
 
@@ -21,7 +18,7 @@ class Plot(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figures:
+class Figures(RecipeCounts):
     """The figures of a recipe's paper, and what a recipe counts that others lack."""
 
     paper: str
@@ -29,10 +26,6 @@ class Figures:
     beside: Callable[[Statistics, Statistics], Sequence[tuple[str, str, str]]]
     # A paragraph below the table.
     note: str
-    # Creates empty counts; `Statistics.own` holds them.
-    counts: Callable[[], OwnCounts] | None = None
-    # Measures rows for the manifest.
-    measures: Callable[[pa.RecordBatch], Counter[str]] | None = None
     plots: Callable[[Statistics, Statistics], Iterable[Plot]] = lambda accepted, rejected: ()
     # A limit of datasets in which nobody speaks.
     limit: str = ""

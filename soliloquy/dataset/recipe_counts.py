@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from typing import Protocol
 
@@ -15,16 +16,14 @@ class OwnCounts(Protocol):
         """Counts the rows of a shard, accepted or rejected."""
 
 
-class RecipeCounts(Protocol):
+@dataclass(frozen=True, kw_only=True)
+class RecipeCounts:
     """The figures of a recipe, as far as counting needs them."""
 
-    @property
-    def counts(self) -> Callable[[], OwnCounts] | None:
-        """Creates empty counts; `Statistics.own` holds them."""
-
-    @property
-    def measures(self) -> Callable[[pa.RecordBatch], Counter[str]] | None:
-        """Measures rows for the manifest."""
+    # Creates empty counts; `Statistics.own` holds them.
+    counts: Callable[[], OwnCounts] | None = None
+    # Measures rows for the manifest.
+    measures: Callable[[pa.RecordBatch], Counter[str]] | None = None
 
 
 @cache

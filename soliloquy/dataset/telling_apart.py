@@ -26,23 +26,9 @@ ROUNDS = 400
 # The least number of conversations of each kind.
 LEAST = 20
 
-_WORDS: Mapping[str, Sequence[str]] = table_beside(__file__, "telling_apart.toml")
-_MARKS: Mapping[str, re.Pattern[str]] = {
-    name: re.compile(pattern)
-    for name, pattern in {
-        "question marks": r"\?",
-        "exclamation marks": r"!",
-        "commas": r",",
-        "colons": r":",
-        "brackets": r"\(",
-        "equals signs": r"=",
-        "numbers": r"\d+(?:\.\d+)?",
-        "decimals": r"\d\.\d",
-        "line breaks": r"\n",
-        "LaTeX or Markdown": r"\\[a-z]|\*\*|\$",
-        "contractions": r"\w['’](?:s|t|m|re|ll|ve|d)\b",
-    }.items()
-}
+_TABLE = table_beside(__file__, "telling_apart.toml")
+_WORDS = {name: frozenset(words) for name, words in _TABLE["words"].items()}
+_MARKS = {name: re.compile(pattern) for name, pattern in _TABLE["marks"].items()}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -119,8 +105,7 @@ def _of_speaker(texts: Sequence[str]) -> Iterator[tuple[str, float]]:
     yield "letters a word", sum(len(word) for one in said for word in one) / every
     for name, mark in _MARKS.items():
         yield f"{name} in 100 words", 100 * sum(len(mark.findall(text)) for text in texts) / every
-    for name, list_ in _WORDS.items():
-        wanted = frozenset(list_)
+    for name, wanted in _WORDS.items():
         yield f"{name} in 100 words", 100 * sum(word in wanted for one in said for word in one) / every
     for name, holds in _ENDS.items():
         yield f"messages that {name}", sum(map(holds, texts)) / messages

@@ -16,7 +16,6 @@ from soliloquy.dataset.report.plots import (
     bars,
     card,
     curves,
-    histogram,
     most,
     round_ticks,
     rows,
@@ -101,10 +100,10 @@ def _lengths(kept: Statistics) -> str:
     shortest, longest = min(kept.lengths), max(kept.lengths)
     gist = f"{kept.turns / kept.conversations:.1f} on average, {shortest} to {longest}; {kept.pairs:,} pairs in all"
     step = -(-(longest - shortest + 1) // 12)
-    counted = [(turns - 0.5, kept.lengths[turns]) for turns in range(shortest, longest + 1)]
+    counted = {f"{kept.conversations:,} conversations": [(turns - 0.5, n) for turns, n in sorted(kept.lengths.items())]}
     ticks = range(shortest, longest + 1, step)
     axes = Axes("conversations", "turns", lambda at: f"{at + 0.5 if at % 1 else at:.0f}", ticks)
-    return card("Length", gist, histogram(counted, axes, width=1))
+    return card("Length", gist, rows(counted, axes, width=1))
 
 
 def _throughput(durations: Durations, things: str) -> str:

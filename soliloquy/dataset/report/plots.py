@@ -83,32 +83,12 @@ def _bar(bar: Bar, *, alike: bool) -> str:
     )
 
 
-def histogram(points: Points, axes: Axes, *, width: float) -> str:
-    """Draws bars of equal width, each with its count as a tooltip."""
-    frame = _Frame([start for start, _ in points] + [points[-1][0] + width], [count for _, count in points], axes)
-    gap = 1.5 if len(points) < 60 else 0.4
-    drawn = []
-    for start, count in points:
-        left, right = frame.x(start) + gap / 2, frame.x(start + width) - gap / 2
-        top = frame.y(count)
-        title = f"<title>{escape(axes.label(start))}: {count:,.0f}</title>"
-        drawn.append(
-            f'<rect class="mass" x="{left:.1f}" y="{top:.1f}" width="{max(right - left, 0.5):.1f}" '
-            f'height="{max(frame.bottom - top, 0):.1f}" rx="1.5">{title}</rect>'
-        )
-    return frame.render("".join(drawn))
-
-
 def rows(counted: Mapping[str, Points], axes: Axes, *, width: float) -> str:
     """Draws histograms in rows over one axis, each scaled to its own maximum, so that rare values stay visible."""
     places = [place for points in counted.values() for place, _ in points]
-    low, high = min(places), max(places) + width
+    x = _across(min(places), max(places) + width, _RIGHT)
     row = max(_ROW, (_HIGH - _BOTTOM) // len(counted))
     bottom = len(counted) * row
-
-    def x(value: float) -> float:
-        return _RIGHT + (value - low) / (high - low) * (_WIDE - 2 * _RIGHT)
-
     drawn = []
     for number, (name, points) in enumerate(counted.items(), start=1):
         base, most = number * row, max(count for _, count in points)
@@ -117,7 +97,7 @@ def rows(counted: Mapping[str, Points], axes: Axes, *, width: float) -> str:
             tall = max(count / most * (row - _NAME), 1)
             drawn.append(
                 f'<rect class="mass" x="{x(place) + 0.75:.1f}" y="{base - tall:.1f}" '
-                f'width="{x(place + width) - x(place) - 1.5:.1f}" height="{tall:.1f}" rx="1.5">'
+                f'width="{max(x(place + width) - x(place) - 1.5, 0.5):.1f}" height="{tall:.1f}" rx="1.5">'
                 f"<title>{escape(axes.label(place))}: {count:,.0f}</title></rect>"
             )
         drawn.append(f'<path class="axis" d="M0,{base}H{_WIDE}"/>')
@@ -126,16 +106,36 @@ def rows(counted: Mapping[str, Points], axes: Axes, *, width: float) -> str:
 
 def curves(lines: Sequence[Points], axes: Axes) -> str:
     """Draws the first line as a filled area and the others over it."""
-    points = [point for line in lines for point in line]
-    frame = _Frame([x for x, _ in points], [y for _, y in points], axes)
-    drawn = []
+    places, heights = zip(*(point for line in lines for point in line), strict=True)
+    highest = max(heights) or 1
+    ticks = round_ticks(0, highest, _TICKS, counted=axes.counted)
+    step = ticks[1] if len(ticks) > 1 else 1
+    # The top grid line lies above the highest value.
+    steps = math.ceil(highest / step - 1e-9)
+    x, bottom = _across(min(places), max(places), _LEFT), _HIGH - _BOTTOM
+
+    def y(value: float) -> float:
+        return bottom - value / (steps * step) * (bottom - _TOP)
+
+    drawn = [
+        f'<line class="grid" x1="{_LEFT}" x2="{_WIDE - _RIGHT}" y1="{y(tick):.1f}" y2="{y(tick):.1f}"/>'
+        f'<text x="{_LEFT - 8}" y="{y(tick) + 4:.1f}" text-anchor="end">{short(tick)}</text>'
+        for tick in (number * step for number in range(steps + 1))
+    ]
     for number, line in enumerate(lines):
-        path = "L".join(f"{frame.x(x):.1f},{frame.y(y):.1f}" for x, y in line)
+        path = "L".join(f"{x(place):.1f},{y(height):.1f}" for place, height in line)
         if number == 0:
-            ends = f"L{frame.x(line[-1][0]):.1f},{frame.bottom}L{frame.x(line[0][0]):.1f},{frame.bottom}Z"
+            ends = f"L{x(line[-1][0]):.1f},{bottom}L{x(line[0][0]):.1f},{bottom}Z"
             drawn.append(f'<path class="area" d="M{path}{ends}"/>')
         drawn.append(f'<path class="{"second" if number else "curve"}" d="M{path}"/>')
-    return frame.render("".join(drawn))
+    drawn.append(f'<path class="axis" d="M{_LEFT},{bottom}H{_WIDE - _RIGHT}"/>{_axis(x, bottom, axes)}')
+    drawn.append(f'<text class="unit" x="0" y="10">{escape(axes.of)}</text>')
+    return _chart("".join(drawn), _HIGH, axes)
+
+
+def _across(low: float, high: float, left: float) -> Callable[[float], float]:
+    """Returns a function from values between these to places from `left` to the right edge."""
+    return lambda value: left + (value - low) / ((high - low) or 1) * (_WIDE - left - _RIGHT)
 
 
 def round_ticks(low: float, high: float, most: int, *, counted: bool = True) -> list[float]:
@@ -157,37 +157,6 @@ def short(number: float) -> str:
     if number >= 1e4:
         return f"{number / 1e3:.3g}k"
     return f"{number:,.0f}" if number >= 10 or number == int(number) else f"{number:.2g}"
-
-
-class _Frame:
-    """Maps values to coordinates and draws the axes."""
-
-    def __init__(self, across: Sequence[float], up: Sequence[float], axes: Axes) -> None:
-        self._axes = axes
-        self._low, self._high = min(across), max(across)
-        ticks = round_ticks(0, max(up) or 1, _TICKS, counted=axes.counted)
-        step = ticks[1] if len(ticks) > 1 else 1
-        # The top grid line lies above the highest value.
-        self._top = math.ceil((max(up) or 1) / step - 1e-9) * step
-        self._ticks = [number * step for number in range(round(self._top / step) + 1)]
-        self.bottom = _HIGH - _BOTTOM
-
-    def x(self, value: float) -> float:
-        return _LEFT + (value - self._low) / ((self._high - self._low) or 1) * (_WIDE - _LEFT - _RIGHT)
-
-    def y(self, value: float) -> float:
-        return self.bottom - value / self._top * (self.bottom - _TOP)
-
-    def render(self, content: str) -> str:
-        lines = "".join(
-            f'<line class="grid" x1="{_LEFT}" x2="{_WIDE - _RIGHT}" y1="{self.y(tick):.1f}" y2="{self.y(tick):.1f}"/>'
-            f'<text x="{_LEFT - 8}" y="{self.y(tick) + 4:.1f}" text-anchor="end">{short(tick)}</text>'
-            for tick in self._ticks
-        )
-        across = f'<path class="axis" d="M{_LEFT},{self.bottom}H{_WIDE - _RIGHT}"/>'
-        counted = f'<text class="unit" x="0" y="10">{escape(self._axes.of)}</text>'
-        axis = _axis(self.x, self.bottom, self._axes)
-        return _chart(f"{lines}{content}{across}{axis}{counted}", _HIGH, self._axes)
 
 
 def _axis(x: Callable[[float], float], bottom: float, axes: Axes) -> str:
