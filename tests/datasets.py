@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from soliloquy.dataset.manifest import MANIFEST, Shard, write_manifest
 from soliloquy.dataset.rows import REASONS, TIMINGS, rows
+from soliloquy.dataset.statistics import Statistics
 from soliloquy.dataset.storage import Storage
 from soliloquy.recipes.packages import DEFAULT
 from soliloquy.v1.conversation_pb2 import Conversation
@@ -31,6 +32,12 @@ RUN: dict[str, Any] = {
     "prompts_sha256": {"deciding.txt": "d" * 64},
     "protos_sha256": {"conversation.proto": "c" * 64},
 }
+
+
+def statistics_of(conversations: Iterable[Conversation]) -> Statistics:
+    statistics = Statistics()
+    statistics.add(accepted_rows(conversations))
+    return statistics
 
 
 def accepted_rows(conversations: Iterable[Conversation]) -> pa.RecordBatch:

@@ -12,7 +12,7 @@ from soliloquy.dataset.statistics import Statistics
 from soliloquy.v1.conversation_pb2 import Commission, Conversation
 from soliloquy_papers.mathwell.labels_pb2 import Authorship, ProblemLabels
 from tests.cases import each_case
-from tests.datasets import RUN, accepted_rows, rejected_rows
+from tests.datasets import RUN, accepted_rows, rejected_rows, statistics_of
 from tests.markdown import HOSTILE, SHOWN, structure, words
 from tests.unit.dataset.labelled import labelled
 from tests.unit.dataset.test_statistics import conversation
@@ -96,8 +96,7 @@ def test_a_card_tells_who_the_tutors_were() -> None:
 
 @each_case
 def test_a_card_tells_what_its_recipe_has(recipe: str, rows: list[str]) -> None:
-    kept = Statistics()
-    kept.add(accepted_rows([labelled(conversation(), recipe)]))
+    kept = statistics_of([labelled(conversation(), recipe)])
     kept.mending.sent_back["student", "state"] = 2
     kept.labels["student.belief"].update(held=2)
     kept.labels["tutor.move"].update(telling=3)
@@ -111,8 +110,7 @@ def test_a_card_tells_what_its_recipe_has(recipe: str, rows: list[str]) -> None:
 def test_a_card_tells_nothing_that_its_recipe_has_not() -> None:
     made = labelled(conversation(), "mathwell")
     made.problem.ClearField("labels")
-    kept = Statistics()
-    kept.add(accepted_rows([made]))
+    kept = statistics_of([made])
     text = card(DatasetSummary(manifest={"run": RUN}, accepted=kept, rejected=Statistics()))
     assert not [title for title in OF_SOME_RECIPES if title in text]
 
@@ -123,8 +121,7 @@ def test_a_card_of_written_problems_speaks_of_no_student() -> None:
     made.problem.question = "How many?"
     made.problem.labels = ProblemLabels(authorship=Authorship(commission=Commission(topic="ducks"))).SerializeToString()
     made.turns.add(number=1).calculation.attempts.add(code="def solution(): ...")
-    kept = Statistics()
-    kept.add(accepted_rows([made]))
+    kept = statistics_of([made])
     text = card(DatasetSummary(manifest={"run": RUN | {"recipe": "mathwell"}}, accepted=kept, rejected=Statistics()))
     assert "| problems | 1 |" in text.splitlines()
     assert not [word for word in ("student", "tutor ") if word in text.partition("## Files")[0]]

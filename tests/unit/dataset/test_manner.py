@@ -7,7 +7,7 @@ from soliloquy.dataset.manner import Exchange, Manner, Talk
 from soliloquy.dataset.statistics import Statistics
 from soliloquy.dataset.telling_apart import tell_apart
 from soliloquy.v1 import conversation_pb2 as pb
-from tests.datasets import RUN, accepted_rows
+from tests.datasets import RUN, statistics_of
 
 
 def talk(*turns: tuple[str, str], **known: object) -> Talk:
@@ -64,8 +64,7 @@ def test_the_card_has_the_measures_of_a_dataset() -> None:
     for said, reply in replies:
         turn = conversation.turns.add(student=pb.StudentReply(text=said), tutor=pb.TutorReply(text=reply))
         turn.student.intent = pb.INTENT_RIGHT if said == "5 then." else pb.INTENT_WRONG
-    counted = Statistics()
-    counted.add(accepted_rows([conversation]))
+    counted = statistics_of([conversation])
     written = card(DatasetSummary(manifest={"run": RUN}, accepted=counted, rejected=Statistics()))
     assert "| wrong replies that follow from a named misconception | 100 % (1 of 1) |" in written
     assert "| replies that hold a planned question word for word | 33.3 % (1 of 3) |" in written

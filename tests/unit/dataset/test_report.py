@@ -16,12 +16,11 @@ from soliloquy.dataset.report import writing
 from soliloquy.dataset.report.findings import Findings
 from soliloquy.dataset.report.overview import sections
 from soliloquy.dataset.report.plots import round_ticks
-from soliloquy.dataset.statistics import Statistics
 from soliloquy.dataset.view import columns
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.sandbox_pb2 import Complex, Entries, Entry, Items, Value
 from tests.cases import each_case
-from tests.datasets import accepted_rows, rejected_rows, timing_rows, written
+from tests.datasets import accepted_rows, rejected_rows, statistics_of, timing_rows, written
 from tests.unit.dataset.labelled import labelled
 from tests.unit.dataset.test_statistics import conversation
 
@@ -118,10 +117,8 @@ def test_messages_that_were_sent_back_are_in_a_block_where_there_are_some() -> N
 
 @each_case
 def test_a_report_draws_a_card_for_each_label_with_a_heading(recipe: str, headings: list[str]) -> None:
-    counted, of_none = Statistics(), Statistics()
-    counted.add(accepted_rows([labelled(conversation(), recipe)]))
-    of_none.add(accepted_rows([labelled(conversation(), "mathwell")]))
-    drawn, otherwise = ("".join(sections(Findings(accepted=one))) for one in (counted, of_none))
+    counted = (statistics_of([labelled(conversation(), one)]) for one in (recipe, "mathwell"))
+    drawn, otherwise = ("".join(sections(Findings(accepted=one))) for one in counted)
     for heading in headings:
         assert f"<h3>{heading}</h3>" in drawn
         assert heading not in otherwise

@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from math import log2
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,7 @@ from soliloquy.v1.conversation_pb2 import (
 )
 from soliloquy.v1.sandbox_pb2 import Execution, Items, Lane, NamedValue, Status, Value
 from tests.cases import each_case
-from tests.datasets import RUN, accepted_rows, rejected_rows, timing_rows
+from tests.datasets import RUN, accepted_rows, rejected_rows, statistics_of, timing_rows
 from tests.unit.dataset.labelled import labelled
 from tests.unit.scripted.growing import grown
 
@@ -71,6 +72,12 @@ def conversation() -> Conversation:
     return made
 
 
+def tallied(conversations: list[Conversation]) -> dict[str, Any]:
+    tally = Tally()
+    tally.add(accepted_rows(conversations), accepted=True)
+    return tally.as_json()
+
+
 @pytest.fixture(scope="module")
 def conversations() -> list[Conversation]:
     async def all_of_them() -> list[Conversation]:
@@ -80,8 +87,7 @@ def conversations() -> list[Conversation]:
 
 
 def test_a_conversation_is_counted_as_by_hand() -> None:
-    statistics = Statistics()
-    statistics.add(accepted_rows([conversation()]))
+    statistics = statistics_of([conversation()])
     assert (statistics.conversations, statistics.turns, statistics.pairs, statistics.python_turns) == (1, 3, 2, 1)
     assert statistics.endings == {"solved": 1}
     assert statistics.origins == {"physics": 1}
@@ -106,8 +112,7 @@ def test_a_conversation_is_counted_as_by_hand() -> None:
 def test_every_word_whole_number_and_flag_of_a_recipes_labels_is_counted(
     recipe: str, labels: dict[str, dict[str, int]]
 ) -> None:
-    statistics = Statistics()
-    statistics.add(accepted_rows([labelled(conversation(), recipe)]))
+    statistics = statistics_of([labelled(conversation(), recipe)])
     assert {name: counted for name, counted in statistics.labels.items() if counted} == labels
 
 
@@ -115,12 +120,9 @@ def test_verdicts_are_counted_by_what_supports_them() -> None:
     made = conversation()
     made.turns[0].verification = made.turns[1].verification = Verification.VERIFICATION_PROGRAM
     made.turns[2].verification = Verification.VERIFICATION_NONE
-    unjudged = conversation()
-    batch, statistics, tally = accepted_rows([made, unjudged]), Statistics(), Tally()
-    statistics.add(batch)
-    tally.add(batch, accepted=True)
-    assert statistics.verification == {"program": 2, "none": 1}
-    assert tally.as_json()["verification"] == {"none": 1, "program": 2, "step": 0}
+    every = [made, conversation()]
+    assert statistics_of(every).verification == {"program": 2, "none": 1}
+    assert tallied(every)["verification"] == {"none": 1, "program": 2, "step": 0}
 
 
 def test_first_tries_mended_turns_and_their_tokens_are_counted_by_who_answered() -> None:
@@ -138,8 +140,7 @@ def test_first_tries_mended_turns_and_their_tokens_are_counted_by_who_answered()
             completion_tokens=1,
         )
     turn.rejected.add(role="composer", rule="steps", prompt="soliloquy/no_python", calls=[0])
-    statistics = Statistics()
-    statistics.add(accepted_rows([made]))
+    statistics = statistics_of([made])
     mending = statistics.mending
     assert mending.sent_back == {("composer", "steps"): 1}
     assert (mending.mended_turns, mending.spent("sent back"), mending.spent("taken back")) == (1, 8, 0)
@@ -154,8 +155,7 @@ def test_first_tries_mended_turns_and_their_tokens_are_counted_by_who_answered()
 
 
 def test_words_and_entropy_are_those_of_the_paper() -> None:
-    statistics = Statistics()
-    statistics.add(accepted_rows([conversation()]))
+    statistics = statistics_of([conversation()])
     assert statistics.words_per_utterance("student") == (4 + 2 + 2) / 3
     assert statistics.words_per_utterance("tutor") == (6 + 2) / 2
     # "try it" three times and "it try" twice; one pair alone has no entropy.
@@ -166,8 +166,7 @@ def test_words_and_entropy_are_those_of_the_paper() -> None:
 def test_uptake_is_over_the_pairs_whose_message_says_something() -> None:
     made = conversation()
     made.turns[0].student.text, made.turns[0].tutor.text = "I doubled the heat", "Why was the heat doubled?"
-    statistics = Statistics()
-    statistics.add(accepted_rows([made, made]))
+    statistics = statistics_of([made, made])
     # "doubled" and "heat" are taken up both, of "5" and "j" none.
     assert (statistics.uptakes, statistics.uptake) == (4, 0.5)
 
@@ -177,8 +176,7 @@ def test_problems_are_counted_once_by_id_or_by_question() -> None:
     for one, problem in zip(every, ("a", "a", "", ""), strict=True):
         one.problem.id = problem
     every[2].problem.question, every[3].problem.question = "How hot?", "How cold?"
-    statistics = Statistics()
-    statistics.add(accepted_rows(every))
+    statistics = statistics_of(every)
     assert len(statistics.problems) == 3
 
 
@@ -215,16 +213,12 @@ def test_figures_and_manifest_read_a_program_as_the_rules_do(values: dict[str, V
     failed.turns.add(tutor=turn.tutor).calculation.attempts.add().execution.status = Status.STATUS_ERROR
     assert agrees(turn, POLICY["agreeing"])
     found = {("incorrect", "wrong"): 1} if verdict(execution) is False else {}
-    statistics, tally = Statistics(), Tally()
-    statistics.add(accepted_rows([failed, made]))
-    tally.add(accepted_rows([failed, made]), accepted=True)
-    assert statistics.verdicts == found
-    assert tally.as_json()["verdicts"] == {"agree": len(found), "contradict": 0}
+    assert statistics_of([failed, made]).verdicts == found
+    assert tallied([failed, made])["verdicts"] == {"agree": len(found), "contradict": 0}
 
 
 def test_the_rows_say_what_the_messages_say(conversations: list[Conversation]) -> None:
-    statistics = Statistics()
-    statistics.add(accepted_rows(conversations))
+    statistics = statistics_of(conversations)
     turns = [turn for conversation in conversations for turn in conversation.turns]
     verdicts = [verdict for turn in turns if (verdict := agrees(turn, POLICY["agreeing"])) is not None]
     assert statistics.verdicts.total() == len(verdicts) > 0
@@ -237,8 +231,7 @@ def test_the_rows_say_what_the_messages_say(conversations: list[Conversation]) -
 
 
 def test_batches_of_a_dataset_add_up_to_the_whole(conversations: list[Conversation]) -> None:
-    whole, batched = Statistics(), Statistics()
-    whole.add(accepted_rows(conversations))
+    whole, batched = statistics_of(conversations), Statistics()
     for start in range(0, 12, 4):
         batched.add(accepted_rows(conversations).slice(start, 4))
     assert batched.entropy == pytest.approx(whole.entropy)
@@ -253,8 +246,7 @@ def test_a_rejected_conversation_is_counted_once_for_each_rule_it_broke() -> Non
 
 
 def test_nothing_comes_to_nothing() -> None:
-    statistics = Statistics()
-    statistics.add(accepted_rows([Conversation(id="c1")]))
+    statistics = statistics_of([Conversation(id="c1")])
     assert (statistics.conversations, statistics.turns) == (1, 0)
     assert (statistics.bigram_entropy, statistics.words_per_utterance("tutor")) == (0, 0)
 
@@ -283,9 +275,7 @@ def test_answers_that_went_back_and_turns_taken_back_are_counted_with_their_toke
     turn.rejected.add(role="composer", rule="length", calls=[1])
     rewind = made.rewinds.add(rule="length")
     rewind.turns.add(number=3).calls.add(role="student", prompt_tokens=100, completion_tokens=1)
-    tally = Tally()
-    tally.add(accepted_rows([made, conversation()]), accepted=True)
-    counts = tally.as_json()
+    counts = tallied([made, conversation()])
     assert counts["sent_back"] == {"composer: length": 1, "composer: steps": 1}
     assert (counts["mended"], counts["rewinds"]) == ({"composer": 1}, {"length": 1})
     assert counts["mending"] == {"completion": 9, "prompt": 120}
@@ -300,9 +290,7 @@ def test_answers_that_were_asked_for_again_are_counted_by_prompt_and_reason() ->
         turn.calls.add(role="composer", prompt="soliloquy/no_python", raw=raw)
     turn.rejected.add(role="composer", prompt="soliloquy/no_python", rule="steps", calls=[0])
     made.rewinds.add(rule="length").turns.add(number=3).calls.add(role="student", prompt="soliloquy/student", raw=["?"])
-    tally = Tally()
-    tally.add(accepted_rows([made]), accepted=True)
-    counts = tally.as_json()
+    counts = tallied([made])
     assert counts["answers"] == {"soliloquy/no_python": 4, "soliloquy/student": 1}
     assert counts["asked_again"] == {"soliloquy/no_python: steps": 1, "soliloquy/no_python: unusable": 2}
 

@@ -1,5 +1,6 @@
 """Whatever is changed behind a manifest's back is found, in one line that names it."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -38,12 +39,38 @@ def test_what_was_written_has_no_finding(folder: Path) -> None:
     assert found(folder) == []
 
 
-def test_a_byte_that_changed_is_found(folder: Path) -> None:
-    path = folder / ACCEPTED
-    content = bytearray(path.read_bytes())
+def _flip_a_byte(folder: Path) -> None:
+    content = bytearray((folder / ACCEPTED).read_bytes())
     content[len(content) // 2] ^= 1
-    path.write_bytes(content)
-    assert f"{ACCEPTED} does not match the checksum in the manifest" in found(folder)
+    (folder / ACCEPTED).write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (_flip_a_byte, f"{ACCEPTED} does not match the checksum in the manifest"),
+        (
+            lambda folder: (folder / "accepted" / "00001.parquet").write_bytes((folder / ACCEPTED).read_bytes()),
+            "accepted/00001.parquet is not in the manifest",
+        ),
+        (
+            lambda folder: rewritten(folder, REJECTED, lambda table: table.set_column(0, "id", pa.array(["id-0-0"]))),
+            f"{REJECTED} holds id-0-0 again",
+        ),
+        (
+            lambda folder: rewritten(folder, ACCEPTED, lambda table: table.append_column("more", pa.array([1] * 4))),
+            f"{ACCEPTED} has columns that differ from the contract",
+        ),
+        (
+            lambda folder: changed(folder, lambda manifest: manifest["counts"].update(turns=7)),
+            "the manifest counts 7 turns; there are 15",
+        ),
+    ],
+    ids=["a byte", "a shard that nobody named", "accepted and rejected", "other columns", "a count"],
+)
+def test_what_was_changed_is_found(folder: Path, change: Callable[[Path], object], line: str) -> None:
+    change(folder)
+    assert line in found(folder)
 
 
 def test_a_shard_that_is_cut_off_or_gone_is_found(folder: Path) -> None:
@@ -52,11 +79,6 @@ def test_a_shard_that_is_cut_off_or_gone_is_found(folder: Path) -> None:
     assert any(line.startswith(f"{ACCEPTED} cannot be read") for line in found(folder))
     path.unlink()
     assert f"{ACCEPTED} is missing" in found(folder)
-
-
-def test_a_shard_that_nobody_named_is_found(folder: Path) -> None:
-    (folder / "accepted" / "00001.parquet").write_bytes((folder / ACCEPTED).read_bytes())
-    assert found(folder) == ["accepted/00001.parquet is not in the manifest"]
 
 
 def test_rows_twice_missing_and_out_of_order_are_found(folder: Path) -> None:
@@ -70,26 +92,11 @@ def test_rows_twice_missing_and_out_of_order_are_found(folder: Path) -> None:
     assert "the manifest counts 4 accepted; there are 2" in found(folder)
 
 
-def test_the_same_conversation_accepted_and_rejected_is_found(folder: Path) -> None:
-    rewritten(folder, REJECTED, lambda table: table.set_column(0, "id", pa.array(["id-0-0"], pa.string())))
-    assert f"{REJECTED} holds id-0-0 again" in found(folder)
-
-
-def test_other_columns_than_the_contract_has_are_found(folder: Path) -> None:
-    rewritten(folder, ACCEPTED, lambda table: table.append_column("more", pa.array([1] * 4)))
-    assert f"{ACCEPTED} has columns that differ from the contract" in found(folder)
-
-
 def test_verdicts_that_another_version_counted_are_no_finding(folder: Path) -> None:
     changed(folder, lambda manifest: manifest["counts"].update(verdicts={"agree": 7, "contradict": 0}))
     assert len(found(folder)) == 1
     changed(folder, lambda manifest: manifest["run"].update(protos_sha256={}))
     assert found(folder) == []
-
-
-def test_a_count_that_is_not_so_is_found(folder: Path) -> None:
-    changed(folder, lambda manifest: manifest["counts"].update(turns=7))
-    assert found(folder) == ["the manifest counts 7 turns; there are 15"]
 
 
 @each_case
