@@ -6,18 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, repeat
 from math import comb
-from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from soliloquy.dataset.columns import below, named
-from soliloquy.dataset.labelling import described_labels, label_texts
+from soliloquy.dataset.exports import dialogue as exports
+from soliloquy.dataset.exports.decoding import dialogues
+from soliloquy.dataset.labelling import label_texts
 from soliloquy.dataset.rows import recipe_of
 from soliloquy.dataset.tables import share
+from soliloquy.recipes.codes import EVALUATION_LETTERS
 from soliloquy.recipes.labels import columns_of
 from soliloquy.texts.utterances import uptake, words
 from soliloquy.truth.numbers import numbers_in_digits
+from soliloquy.v1.conversation_pb2 import Evaluation
 
 # The measures keep every text: of a large dataset, those of its first conversations.
 MOST = 1_000
@@ -25,6 +26,7 @@ MOST = 1_000
 GROUP = 10
 RUN = 3
 _SAME = 0.005
+_INCORRECT = EVALUATION_LETTERS[Evaluation.EVALUATION_INCORRECT]
 _QUESTION = re.compile(r"\?")
 # A student's next act.
 REACTIONS = ("answers", "asks", "neither")
@@ -175,48 +177,31 @@ class Manner:
 
 
 def _talks(batch: pa.RecordBatch) -> Iterator[Talk]:
-    turns = pc.list_flatten(batch["turns"])
-    student, tutor = below(turns, "student"), below(turns, "tutor")
-    told = next(((column.words, values) for column, values in described_labels(batch) if column.response), None)
-    meanings, acts = told or ({}, pa.nulls(len(turns)))
-    rows = zip(
-        below(student, "text").to_pylist(),
-        below(tutor, "text").to_pylist(),
-        named(below(student, "intent"), "INTENT_").to_pylist(),
-        named(below(tutor, "evaluation"), "EVALUATION_").to_pylist(),
-        acts.to_pylist(),
-        strict=True,
-    )
-    read = [
-        Exchange(
-            student=said or "",
-            tutor=reply or "",
-            is_wrong=(intent or evaluation) in ("wrong", "incorrect"),
-            act=f"{act} {meanings.get(act, '')}".strip() if act else "",
-        )
-        for said, reply, intent, evaluation, act in rows
-    ]
-    at = 0
-    lengths = pc.list_value_length(batch["turns"]).to_pylist()
-    questions, solved = (pc.struct_field(batch["problem"], name).to_pylist() for name in ("question", "steps"))
-    for length, question, told, asked in zip(lengths, questions, solved, _planned(batch), strict=True):
-        steps: Sequence[Mapping[str, Any]] = told or ()
+    columns = columns_of(recipe_of(batch)).items()
+    response, meanings = next(((name, column.words) for name, column in columns if column.response), ("", {}))
+    for told, asked in zip(dialogues(batch.select(["run", "problem", "turns"])), _planned(batch), strict=True):
+        solved = [step for step in told.steps if step.get("result")]
+        formulas = (step.get("expression") or "" for step in told.steps)
         yield Talk(
-            turns=read[at : at + (length or 0)],
-            question=question or "",
-            asks=[_plain(step["ask"]) for step in steps if step.get("ask")] + [_plain(ask) for ask in asked],
+            turns=[_exchange(turn, response, meanings) for turn in told.turns],
+            question=told.question,
+            asks=[_plain(ask) for ask in (*(step["ask"] for step in told.steps if step.get("ask")), *asked)],
             results=[
-                *(step["result"]["value"] for step in steps if step.get("result")),
-                *(number.value for step in steps for number in numbers_in_digits(step.get("expression") or "")),
+                *(step["result"]["value"] for step in solved),
+                *(number.value for formula in formulas for number in numbers_in_digits(formula)),
             ],
-            slips=[
-                (slip["value"], slip.get("because") or "")
-                for step in steps
-                if step.get("result")
-                for slip in step.get("slips") or ()
-            ],
+            slips=[(slip["value"], slip.get("because") or "") for step in solved for slip in step.get("slips") or ()],
         )
-        at += length or 0
+
+
+def _exchange(turn: exports.Exchange, response: str, meanings: Mapping[str, str]) -> Exchange:
+    act = str(turn.labels.get(response, ""))
+    return Exchange(
+        student=turn.student or "",
+        tutor=turn.reply or "",
+        is_wrong=turn.intent == "wrong" if turn.intent else turn.evaluation == _INCORRECT,
+        act=f"{act} {meanings.get(act, '')}".strip(),
+    )
 
 
 def _planned(batch: pa.RecordBatch) -> Iterator[Sequence[str]]:
