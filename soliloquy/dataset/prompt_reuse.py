@@ -51,6 +51,7 @@ class PromptReuse:
         """`together` reads the prompt of several samples once, as endpoints do that answer a request several times."""
         self._together = together
         self.states: defaultdict[str, StateUse] = defaultdict(StateUse)
+        self.total = StateUse()
         # The latest prompt of each state, whatever its conversation, and some before it.
         self._latest: dict[str, str] = {}
         self._recent: defaultdict[str, deque[str]] = defaultdict(partial(deque[str], maxlen=_RECENT))
@@ -59,52 +60,39 @@ class PromptReuse:
     def add(self, conversation: Conversation) -> None:
         """Rebuilds the prompts; answers that were asked for again are left out."""
         self._learn_roles(conversation)
-        earlier: list[tuple[str, str]] = []
+        earlier: list[str] = []
         for prompt in self._asked(conversation):
             self._add(prompt.name, text_of(prompt), earlier, conversation.problem.question)
-
-    @property
-    def total(self) -> StateUse:
-        total = StateUse()
-        for use in self.states.values():
-            total.prompts += use.prompts
-            total.tokens += use.tokens
-            total.parts += use.parts
-            total.hits += use.hits
-        return total
 
     def role_of(self, state: str) -> str:
         return self._role_of.get(state, "")
 
-    def _add(self, name: str, text: str, earlier: list[tuple[str, str]], question: str) -> None:
-        use = self.states[name]
-        use.prompts += 1
-        size = tokens_in(text)
-        use.tokens += size
+    def _add(self, name: str, text: str, earlier: list[str], question: str) -> None:
         of_role = [said for state, said in self._latest.items() if self.role_of(state) == self.role_of(name)]
         same_state = [self._latest[name]] if name in self._latest else []
-        in_conversation = [said for _, said in earlier]
-        shared = {
-            "role": _shared(text, [said for said in of_role if said not in same_state] or same_state),
-            "state": _shared(text, same_state),
-            "conversation": _shared(text, in_conversation),
-        }
-        longest = max(_shared(text, [*self._latest.values(), *self._recent[name]]), shared["conversation"])
-        for rule in RULES:
-            use.hits[rule] += held(tokens_in(text[:longest]), rule)
-        self._count_parts(use, text, shared, question)
-        self._latest[name] = text
-        self._recent[name].append(text)
-        earlier.append((name, text))
-
-    def _count_parts(self, use: StateUse, text: str, shared: dict[str, int], question: str) -> None:
-        of_problem = text.find(question) + len(question) if question and question in text else 0
-        ends = [shared["role"], shared["state"], of_problem, shared["conversation"], len(text)]
-        start = 0
+        in_conversation = _shared(text, earlier)
+        longest = max(_shared(text, [*self._latest.values(), *self._recent[name]]), in_conversation)
+        # Where the parts end.
+        ends = [
+            _shared(text, [said for said in of_role if said not in same_state] or same_state),
+            _shared(text, same_state),
+            text.find(question) + len(question) if question and question in text else 0,
+            in_conversation,
+            len(text),
+        ]
+        size, hits = tokens_in(text), {rule: held(tokens_in(text[:longest]), rule) for rule in RULES}
+        parts, start = Counter[str](), 0
         for part, end in zip(PARTS, ends, strict=True):
             if end > start:
-                use.parts[part] += tokens_in(text[start:end])
-                start = end
+                parts[part], start = tokens_in(text[start:end]), end
+        for use in (self.states[name], self.total):
+            use.prompts += 1
+            use.tokens += size
+            use.parts.update(parts)
+            use.hits.update(hits)
+        self._latest[name] = text
+        self._recent[name].append(text)
+        earlier.append(text)
 
     def _asked(self, conversation: Conversation) -> Iterator[Prompt]:
         """Yields the prompts in order; attempts at a problem share those before their first turn."""

@@ -129,46 +129,25 @@ def export(dataset: Dataset, place: Path, choice: ExportOptions, shares: Splits 
             for pair in pairs(conversation):
                 if not pair.certain and not choice.uncertain:
                     continue
-                if pair.chosen:
-                    files[part + PAIRS](_row(pair, conversation.id))
-                for row in _labelled(pair, conversation.id, praised):
-                    files[part + LABELLED](row)
+                for kind, row in _rows(pair, conversation.id, praised):
+                    files[part + kind](row)
                 written[part.rstrip("/") or PAIRS] += 1
     return written
 
 
-def _row(pair: Pair, conversation: str) -> Row:
-    return {
-        **_asked(pair),
-        "chosen": _answered(pair.chosen),
-        "rejected": _answered(pair.rejected),
-        **_about(pair, conversation),
-        "rule": pair.rule,
-        "evidence": pair.evidence,
-        "certain": pair.certain,
-    }
-
-
-def _labelled(pair: Pair, conversation: str, praised: set[tuple[int, str, str]]) -> Iterator[Row]:
-    """Yields an answer that stands once, however many were sent back before it."""
-    about = _about(pair, conversation)
-    key = (pair.turn, pair.prompt.name, pair.chosen)
-    if pair.chosen and key not in praised:
-        praised.add(key)
-        yield {**_asked(pair), "completion": _answered(pair.chosen), "label": True, **about, "evidence": ""}
-    yield {**_asked(pair), "completion": _answered(pair.rejected), "label": False, **about, "evidence": pair.evidence}
-
-
-def _asked(pair: Pair) -> Row:
-    return {"prompt": [{"role": role, "content": text} for role, text in pair.prompt.said]}
-
-
-def _answered(text: str) -> list[Row]:
-    return [{"role": "assistant", "content": text}]
-
-
-def _about(pair: Pair, conversation: str) -> Row:
-    return {"state": pair.state, "asked": pair.prompt.name, "conversation": conversation, "turn": pair.turn}
+def _rows(pair: Pair, conversation: str, praised: set[tuple[int, str, str]]) -> Iterator[tuple[str, Row]]:
+    """Yields the rows of both files; an answer that stands is praised once, however many were sent back before it."""
+    prompt = [{"role": role, "content": text} for role, text in pair.prompt.said]
+    chosen, rejected = ([{"role": "assistant", "content": text}] for text in (pair.chosen, pair.rejected))
+    about = {"state": pair.state, "asked": pair.prompt.name, "conversation": conversation, "turn": pair.turn}
+    why = {"rule": pair.rule, "evidence": pair.evidence, "certain": pair.certain}
+    if pair.chosen:
+        yield PAIRS, {"prompt": prompt, "chosen": chosen, "rejected": rejected, **about, **why}
+        key = (pair.turn, pair.prompt.name, pair.chosen)
+        if key not in praised:
+            praised.add(key)
+            yield LABELLED, {"prompt": prompt, "completion": chosen, "label": True, **about, "evidence": ""}
+    yield LABELLED, {"prompt": prompt, "completion": rejected, "label": False, **about, "evidence": pair.evidence}
 
 
 def read(folder: Path) -> Iterator[bytes]:
