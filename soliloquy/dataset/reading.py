@@ -167,9 +167,8 @@ class Dataset:
         """Yields the times of all conversations, accepted and rejected."""
         for shard in shards_of(self.manifest, TIMED):
             with self._opened(shard.name) as file:
-                has_all = is_complete(file.schema_arrow, TIMED)
                 for batch in file.batches():
-                    yield from (batch,) if has_all else completed(batch, TIMED)
+                    yield from completed(batch, TIMED)
 
     def placed(self, *, rejected: bool = False, after: str | None = None) -> Iterator[tuple[str, Conversation]]:
         """Yields each conversation with the place to continue after it."""

@@ -99,13 +99,13 @@ class _Verification:
             yield f"{shard.name} does not match the checksum in the manifest"
 
     def _rows(self, shard: Shard, file: BoundedParquetFile) -> Iterator[str]:
-        has_all = is_complete(file.schema_arrow, shard.kind)
-        if self._same_contract and installed(recipe_named(file.schema_arrow)) and not has_all:
+        kind = file.schema_arrow
+        if self._same_contract and installed(recipe_named(kind)) and not is_complete(kind, shard.kind):
             yield f"{shard.name} has columns that differ from the contract"
         if file.metadata.num_rows != shard.rows:
             yield f"{shard.name} has {file.metadata.num_rows} rows; the manifest says {shard.rows}"
         for batch in file.batches():
-            for rows in (batch,) if has_all else completed(batch, shard.kind):
+            for rows in completed(batch, shard.kind):
                 yield from self._timings(rows, shard) if shard.kind == TIMED else self._conversations(rows, shard)
 
     def _timings(self, batch: pa.RecordBatch, shard: Shard) -> Iterator[str]:

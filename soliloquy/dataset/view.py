@@ -59,13 +59,9 @@ def columns(batch: pa.RecordBatch) -> dict[str, Any]:
     student, tutor, calculation = (below(turns, name) for name in ("student", "tutor", "calculation"))
     enrichment = below(problem, "enrichment")
     return {
-        "id": batch["id"].to_pylist(),
-        "ordinal": batch["ordinal"].to_pylist(),
-        "attempt": batch["attempt"].to_pylist(),
+        **{name: batch[name].to_pylist() for name in ("id", "ordinal", "attempt", "tutor_persona", "ending_reason")},
         "persona": _students(batch),
-        "tutor_persona": batch["tutor_persona"].to_pylist(),
         "ending": named(batch["ending"], "ENDING_").to_pylist(),
-        "ending_reason": batch["ending_reason"].to_pylist(),
         "reasons": _listed(batch["reasons"]) if "reasons" in batch.schema.names else None,
         **{name: below(problem, name).to_pylist() for name in ("topic", "source", "question", "solution")},
         "outline": below(enrichment, "outline").to_pylist(),
@@ -106,9 +102,7 @@ def _attempts(attempts: pa.Array) -> dict[str, Any]:
         "of": {
             "code": code.to_pylist(),
             "status": named(below(execution, "status"), "STATUS_").to_pylist(),
-            "error": below(execution, "error").to_pylist(),
-            "error_line": below(execution, "error_line").to_pylist(),
-            "stdout": below(execution, "stdout").to_pylist(),
+            **{name: below(execution, name).to_pylist() for name in ("error", "error_line", "stdout")},
             "recomputed": _listed(pc.struct_field(execution, "recomputed")),
             "values": {
                 "n": _lengths(values),
