@@ -59,6 +59,12 @@ class Talk:
     def said(self, speaker: str) -> Iterator[str]:
         return filter(None, (getattr(turn, speaker) for turn in self.turns))
 
+    def uptakes(self) -> Iterator[float]:
+        """Yields for each message that says something the share of its words that the reply takes up."""
+        answered = (turn for turn in self.turns if turn.student and turn.tutor)
+        shares = (uptake(words(turn.student), words(turn.tutor)) for turn in answered)
+        return (one for one in shares if one is not None)
+
 
 @dataclass(kw_only=True)
 class Manner:
@@ -86,8 +92,7 @@ class Manner:
         return sum(shares) / max(len(shares), 1)
 
     def uptake(self) -> float:
-        shares = [uptake(words(turn.student), words(turn.tutor)) for turn in self._exchanges()]
-        return _mean([one for one in shares if one is not None])
+        return _mean([one for talk in self.talks for one in talk.uptakes()])
 
     def repetition(self) -> float:
         """Returns the share of a tutor's runs of words that this tutor has said before."""
@@ -171,9 +176,6 @@ class Manner:
         """Returns what students do after each act, as rows of a table: the most frequent acts first."""
         ordered = sorted(self.after().items(), key=lambda row: (-row[1].total(), row[0]))
         return [(act, *(share(did[name], did.total()) for name in REACTIONS)) for act, did in ordered]
-
-    def _exchanges(self) -> Iterator[Exchange]:
-        return (turn for talk in self.talks for turn in talk.turns if turn.student and turn.tutor)
 
 
 def _talks(batch: pa.RecordBatch) -> Iterator[Talk]:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from soliloquy.dataset.manner import SPEAKERS, Talk
 from soliloquy.runtime.files import table_beside
-from soliloquy.texts.utterances import uptake, words
+from soliloquy.texts.utterances import words
 
 Array = npt.NDArray[np.float64]
 
@@ -56,7 +56,6 @@ def tell_apart(ours: Sequence[Talk], theirs: Sequence[Talk]) -> ToldApart | None
     """Returns None for too few conversations."""
     if min(len(ours), len(theirs)) < LEAST:
         return None
-    names = list(features(ours[0]))
     raw = np.array([list(features(talk).values()) for talk in (*ours, *theirs)])
     labels = np.array([1.0] * len(ours) + [0.0] * len(theirs))
     folds = np.array([*(np.arange(len(ours)) % FOLDS), *(np.arange(len(theirs)) % FOLDS)])
@@ -65,23 +64,19 @@ def tell_apart(ours: Sequence[Talk], theirs: Sequence[Talk]) -> ToldApart | None
         inside = folds == fold
         middle, spread = raw[~inside].mean(0), raw[~inside].std(0) + 1e-9
         weights = _weights((raw[~inside] - middle) / spread, labels[~inside])
-        scores[inside] = _scores((raw[inside] - middle) / spread, weights)
+        scores[inside] = (raw[inside] - middle) / spread @ weights[:-1] + weights[-1]
     weights = _weights((raw - raw.mean(0)) / (raw.std(0) + 1e-9), labels)
     said, is_ours = scores > 0, labels == 1
-    heaviest = sorted(range(len(names)), key=lambda at: -abs(weights[at]))
+    means = (raw[of].mean(0).tolist() for of in (is_ours, ~is_ours))
+    found = (
+        Feature(name=name, weight=weight, ours=mean, theirs=other)
+        for name, weight, mean, other in zip(features(ours[0]), weights[:-1].tolist(), *means, strict=True)
+    )
     return ToldApart(
         rows=(len(ours), len(theirs)),
         accuracy=float((said[is_ours].mean() + (~said[~is_ours]).mean()) / 2),
         auc=_auc(scores[is_ours], scores[~is_ours]),
-        features=[
-            Feature(
-                name=names[at],
-                weight=float(weights[at]),
-                ours=float(raw[is_ours, at].mean()),
-                theirs=float(raw[~is_ours, at].mean()),
-            )
-            for at in heaviest
-        ],
+        features=sorted(found, key=lambda one: -abs(one.weight)),
     )
 
 
@@ -89,8 +84,7 @@ def features(talk: Talk) -> Mapping[str, float]:
     found: dict[str, float] = {"turns": float(len(talk.turns))}
     for speaker in SPEAKERS:
         found |= {f"{speaker}: {name}": value for name, value in _of_speaker(list(talk.said(speaker)))}
-    shares = [uptake(words(turn.student), words(turn.tutor)) for turn in talk.turns if turn.student and turn.tutor]
-    taken = [share for share in shares if share is not None]
+    taken = list(talk.uptakes())
     found["tutor: words taken up"] = sum(taken) / max(len(taken), 1)
     return found
 
@@ -128,10 +122,6 @@ def _weights(rows: Array, labels: Array) -> Array:
         chance = 1 / (1 + np.exp(-np.clip(filled @ weights, -30, 30)))
         weights -= RATE * (filled.T @ (share * (chance - labels)) + keeps * weights)
     return weights
-
-
-def _scores(rows: Array, weights: Array) -> Array:
-    return np.asarray(rows @ weights[:-1] + weights[-1])
 
 
 def _auc(ours: Array, theirs: Array) -> float:
