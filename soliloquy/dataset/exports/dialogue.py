@@ -156,21 +156,12 @@ def _turn(turn: Exchange, number: int, labels: Labels) -> Turn:
         made.student.CopyFrom(StudentReply(text=turn.student, intent=intent, labels=labelled))
     if turn.description is not None:
         attempts = [
-            CodeAttempt(
-                code=attempt.code,
-                result_variables=attempt.result_variables,
-                execution=execution(attempt.output),
-            )
-            for attempt in turn.attempts
+            CodeAttempt(code=one.code, result_variables=one.result_variables, execution=execution(one.output))
+            for one in turn.attempts
         ]
         made.calculation.CopyFrom(Calculation(description=turn.description, attempts=attempts))
     if turn.reply is not None:
-        made.tutor.CopyFrom(
-            TutorReply(
-                text=turn.reply,
-                thoughts=turn.thoughts,
-                evaluation=EVALUATIONS.get(turn.evaluation),
-                labels=labels.message("tutor", turn.labels),
-            )
-        )
+        evaluation, labelled = EVALUATIONS.get(turn.evaluation), labels.message("tutor", turn.labels)
+        reply = TutorReply(text=turn.reply, thoughts=turn.thoughts, evaluation=evaluation, labels=labelled)
+        made.tutor.CopyFrom(reply)
     return made
