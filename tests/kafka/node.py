@@ -94,9 +94,11 @@ class Node:
         return _STARTED in self.log.read_bytes()[self._log_start :]
 
     def kill(self) -> None:
-        assert self.process is not None, f"node {self.id} is down already"
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
+        # A property: it is None as soon as the process has ended.
+        process = self.process
+        assert process is not None, f"node {self.id} is down already"
+        process.send_signal(signal.SIGKILL)
+        process.wait()
 
     def lose_data(self) -> None:
         assert self.process is None, f"node {self.id} is up"
