@@ -22,9 +22,10 @@ def make(out: Path, *, problems: int, steps: int, rounds: int, per_round: int, s
     examples.write_text(json.dumps(_SETTINGS["example"]), "utf-8")
     models.write_text(_SETTINGS["models"], "utf-8")
     asked = ["--any-topic", "--operations", ",".join(_SETTINGS["operations"]), "--examples", str(examples)]
-    scripted = ["--n", str(problems), "--seed", str(_SEED + seed), "--out", str(out / "scripted.jsonl")]
-    # The file keeps one of several near-duplicates, so it may hold fewer than requested; the dataset holds all.
-    soliloquy("problems", "generate", *scripted, *asked, ends=(0, 1))
+    if not (written := out / "scripted.jsonl").exists():
+        scripted = ["--n", str(problems), "--seed", str(_SEED + seed), "--out", str(written)]
+        # The file keeps one of several near-duplicates, so it may hold fewer than requested; the dataset holds all.
+        soliloquy("problems", "generate", *scripted, *asked, ends=(0, 1))
     begin(out / "untrained", out / "scripted", _SETTINGS["shape"], seed=seed)
     config = write_config(out / "pretraining.yaml", _SETTINGS["pretraining"], max_steps=steps, seed=seed)
     train("pretrained", config, base=out / "untrained", data=out / "scripted", out=out)
