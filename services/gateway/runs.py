@@ -62,7 +62,7 @@ class KnownRun:
     dead: frozenset[int] = frozenset()
     pace: Pace = field(default_factory=Pace)
     enrichments: CountedEnrichments = field(default_factory=CountedEnrichments)
-    # What the collector last said of its dataset.
+    # The collector's latest word on its dataset.
     stored: RunStored = field(default_factory=RunStored)
 
     @property

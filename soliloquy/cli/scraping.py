@@ -26,7 +26,7 @@ class Scrape:
     samples: Mapping[str, Samples]
     # Why a process did not answer, by its name.
     silent: Mapping[str, str] = field(default_factory=dict)
-    # What keeps a process that answers from serving, by its name.
+    # Why a process that answers does not serve, by its name.
     faults: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -70,7 +70,7 @@ class Overview:
     processes: int
     # Why a process did not answer, by its name.
     silent: Mapping[str, str]
-    # What keeps a process that answers from serving, by its name.
+    # Why a process that answers does not serve, by its name.
     faults: Mapping[str, str]
     conversations: Row
     stages: Sequence[Row]

@@ -72,7 +72,7 @@ class PromptReuse:
         same_state = [self._latest[name]] if name in self._latest else []
         in_conversation = _shared(text, earlier)
         longest = max(_shared(text, [*self._latest.values(), *self._recent[name]]), in_conversation)
-        # Where the parts end.
+        # The ends of the parts.
         ends = [
             _shared(text, [said for said in of_role if said not in same_state] or same_state),
             _shared(text, same_state),

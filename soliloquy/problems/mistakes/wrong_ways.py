@@ -78,7 +78,7 @@ def wrong_ways(
     ]
     ways: list[WrongWay] = []
     for strategy, trees in rules:
-        # What the file states for a strategy comes before the first rules for it.
+        # The ways that the file states for a strategy come before the first rules for it.
         is_first = all(way.strategy != strategy for way in ways)
         own = [way.candidates for way in stated if is_first and way.strategy == strategy]
         ways.append(WrongWay(strategy, chain(*own, (Expression(tree=tree) for tree in trees))))

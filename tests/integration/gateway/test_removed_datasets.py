@@ -1,4 +1,4 @@
-"""What a collector acknowledged is removed during a run on Kafka: it ends with all of it, or says what is lost."""
+"""A run on Kafka whose acknowledged conversations are removed ends with all of them, or says how many are lost."""
 
 import asyncio
 import random

@@ -86,7 +86,7 @@ class HeldPartition:
 
     @property
     def position(self) -> OffsetAndMetadata:
-        """What to commit."""
+        """Returns the position to commit."""
         return position_of(self.watermark if self.restart_at is None else Watermark(self.restart_at - 1))
 
 
