@@ -51,7 +51,7 @@ def undecided(plan: Plan, problem: Problem) -> list[int]:
 def refuted_words(number: int, calculation: str, plan: Plan, problem: Problem) -> str:
     """Returns the fault of an expected answer in words that say this calculation; empty if none is certain.
 
-    What the words say is wrong if it comes to nothing that the steps of the sub-question come to on their way.
+    They are wrong if their value is none that the steps of the sub-question calculate, as a result or on the way to it.
     """
     if number not in undecided(plan, problem):
         return ""

@@ -29,7 +29,7 @@ class FoundTopic(NamedTuple):
 class KnownTopics:
     def __init__(self, settings: KafkaSettings) -> None:
         self._settings = settings
-        # Those that are there, and those that were and are lost.
+        # All topics that were ever found, also those that are lost by now.
         self.found: dict[str, FoundTopic] = {}
         self._former_ids: set[bytes] = set()
         self._missed: Counter[str] = Counter()
