@@ -36,6 +36,8 @@ from soliloquy_services.collector.journal import collected_now
 _log = logging.getLogger(__name__)
 # Conversations that share a flush when they are moved.
 _AT_ONCE = 256
+# Shards are looked for again once there are so many times as many.
+_GROWTH = 1.05
 
 # The offset after the last event read, by topic and partition.
 Topics = dict[str, dict[str, int]]
@@ -131,6 +133,9 @@ class LiveDataset:
         self._first_segment = 0
         # The one written last, without its shards.
         self._manifest: dict[str, Any] = {}
+        self._prompts: list[Shard] | None = None
+        # The number of shards when the store was last asked whether all are there.
+        self._looked_at = 0
         self._working.mkdir(parents=True, exist_ok=True)
         if manifest := read_manifest(storage):
             if gone := first_missing(storage, shards_of(manifest, *KINDS, PROMPTS)):
@@ -184,6 +189,10 @@ class LiveDataset:
             self._adopt(manifest, shards)
             self._enriched |= enriched
             self._full.popleft().remove()
+        # The more there are, the rarer: each look lists them all.
+        if len(self.shards) < self._looked_at * _GROWTH:
+            return ""
+        self._looked_at = len(self.shards)
         return await asyncio.to_thread(first_missing, self._storage, self.shards)
 
     async def leave(self) -> None:
@@ -191,7 +200,7 @@ class LiveDataset:
         for segment in (*self._full, self._segment):
             await segment.written()
         if self._manifest:
-            await asyncio.to_thread(write_manifest, self._storage, self._manifest, self.shards)
+            await asyncio.to_thread(self._write_manifest, self._manifest, self.shards)
 
     async def take_over(self, left: Self) -> None:
         """Adds what another has in no shard; the files of its journals may be gone, but it holds them open."""
@@ -226,9 +235,16 @@ class LiveDataset:
             "cost": {},
             "arrival": {"duplicates": self._duplicates, "topics": topics, "segments": segment.number + 1},
         }
-        texts = own_texts(self.run.recipe) | dict(self.run.prompts) if self.run.prompts else {}
-        write_manifest(self._storage, manifest, [*shards, *write_prompts(self._storage, texts)])
+        if "lists" in self._manifest:
+            manifest["lists"] = self._manifest["lists"]
+        self._write_manifest(manifest, shards)
         return manifest, shards, tally.enrichments.problems
+
+    def _write_manifest(self, manifest: dict[str, Any], shards: list[Shard]) -> None:
+        if self._prompts is None:
+            texts = own_texts(self.run.recipe) | dict(self.run.prompts) if self.run.prompts else {}
+            self._prompts = write_prompts(self._storage, texts)
+        write_manifest(self._storage, manifest, [*self._prompts, *shards])
 
     def _identity(self) -> dict[str, Any]:
         run = self.run
@@ -263,6 +279,7 @@ class LiveDataset:
         except NoDataset as error:
             raise DamagedShard(str(error)) from error
         manifest |= {"counts": Tally().as_json(), "shards": []}
+        manifest.pop("lists", None)
         write_manifest(self._storage, manifest, [])
         return manifest
 

@@ -7,7 +7,9 @@ ACCEPTED, REJECTED, TIMED = KINDS = ("accepted", "rejected", "timings")
 WORKING = ".run"
 # The files of a run's prompts, where they differ from the recipe's own.
 PROMPTS = "prompts"
-# The same, in the working folder of an unfinished run.
+# The files that name the shards of a dataset of many.
+LISTS = "lists"
+# The prompts again, in the working folder of an unfinished run.
 UNFINISHED_PROMPTS = "prompts.json"
 
 

@@ -2,13 +2,13 @@
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from importlib.metadata import version
 from typing import Any
 
-from soliloquy.dataset.layout import ACCEPTED, KINDS, PROMPTS, REJECTED
+from soliloquy.dataset.layout import ACCEPTED, KINDS, LISTS, PROMPTS, REJECTED
 from soliloquy.dataset.storage import Storage, StorageUnavailable
 from soliloquy.recipes.labels import labels_of
 from soliloquy.runtime.failure import Failure
@@ -17,6 +17,10 @@ from soliloquy.v1 import conversation_pb2, dataset_pb2, runs_pb2, sandbox_pb2
 
 MANIFEST = "manifest.json"
 FORMAT = 2
+# A format with lists of shards, which datasets of few shards do without.
+LISTED_FORMAT = 3
+# Shards of a list. A manifest is written at each shard, and a list once.
+LISTED = 1000
 _PARTS = {"format": int, "run": dict, "counts": dict, "cost": dict, "arrival": dict, "shards": list}
 # The settings of a run that readers use; the others they print.
 _OF_RUNS = {
@@ -32,6 +36,7 @@ _OF_RUNS = {
 }
 # A folder and a file in it, so that no name leads out of the dataset.
 _NAME = re.compile(rf"({'|'.join((*KINDS, PROMPTS))})/\w[\w.-]*", re.ASCII)
+_LIST_NAME = re.compile(rf"{LISTS}/\d{{5,}}\.json", re.ASCII)
 _CONTRACT = (runs_pb2, sandbox_pb2, conversation_pb2, dataset_pb2)
 
 
@@ -62,6 +67,15 @@ class Shard:
         return self.name.partition("/")[0]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShardList:
+    """A file that names the next shards of a dataset, written once."""
+
+    name: str
+    bytes: int
+    sha256: str
+
+
 def read_manifest(storage: Storage) -> dict[str, Any] | None:
     """Returns None if there is no manifest."""
     if storage.folder and storage.folder.is_file():
@@ -78,8 +92,11 @@ def read_manifest(storage: Storage) -> dict[str, Any] | None:
         manifest = parsed_json(text)
         _require(manifest, dict, "it")
         version_read = manifest["format"]
-        if version_read == FORMAT:
+        if version_read in (FORMAT, LISTED_FORMAT):
             parts = {name: _require(manifest[name], kind, name) for name, kind in _PARTS.items()}
+            if version_read == LISTED_FORMAT:
+                parts["lists"] = _require(manifest["lists"], list, "lists")
+                parts["shards"] = [*_listed(storage, lists_of(parts)), *parts["shards"]]
             for name, kind in _OF_RUNS.items():
                 _require(parts["run"].get(name, kind() if isinstance(kind, type) else ""), kind, name)
             _require(parts["arrival"].get("segments", 0), int, "segments")
@@ -92,15 +109,43 @@ def read_manifest(storage: Storage) -> dict[str, Any] | None:
         raise UnreadableManifest(
             f"{storage} holds a dataset of format 1 (conversations.jsonl), which this version cannot read"
         )
+    reads = f"formats {FORMAT} and {LISTED_FORMAT}"
     raise UnreadableManifest(
-        f"{storage}/{MANIFEST} has format {version_read!r}; this version reads format {FORMAT}: update soliloquy"
+        f"{storage}/{MANIFEST} has format {version_read!r}; this version reads {reads}: update soliloquy"
     )
 
 
-def write_manifest(storage: Storage, manifest: dict[str, Any], shards: Iterable[Shard]) -> None:
-    """Writes the manifest last: from then on exactly these shards count."""
-    content = {"format": FORMAT, **manifest, "shards": [asdict(shard) for shard in shards]}
-    storage.write(MANIFEST, json.dumps(content, ensure_ascii=False, indent=2).encode() + b"\n")
+def write_manifest(storage: Storage, manifest: dict[str, Any], shards: Sequence[Shard]) -> None:
+    """Writes the manifest last: from then on exactly these shards count.
+
+    The manifest keeps the lists that are written, which the next one with more shards names again.
+    """
+    lists = list(lists_of(manifest))
+    while len(rest := shards[len(lists) * LISTED :]) >= LISTED:
+        name, content = f"{LISTS}/{len(lists):05}.json", _as_json([asdict(shard) for shard in rest[:LISTED]])
+        storage.write(name, content)
+        lists.append(ShardList(name=name, bytes=len(content), sha256=sha256(content).hexdigest()))
+    if lists:
+        manifest["lists"] = [asdict(one) for one in lists]
+    written = {"format": LISTED_FORMAT if lists else FORMAT, **manifest, "shards": [asdict(shard) for shard in rest]}
+    storage.write(MANIFEST, _as_json(written))
+
+
+def _as_json(content: Any) -> bytes:
+    return json.dumps(content, ensure_ascii=False, indent=2).encode() + b"\n"
+
+
+def lists_of(manifest: dict[str, Any]) -> list[ShardList]:
+    return [ShardList(**one) for one in manifest.get("lists", ())]
+
+
+def _listed(storage: Storage, lists: Iterable[ShardList]) -> Iterator[dict[str, Any]]:
+    """Yields the shards of these lists; raises ValueError for a list that is not as it was written."""
+    for one in lists:
+        content = storage.read(one.name) if _LIST_NAME.fullmatch(one.name) else None
+        if content is None or sha256(content).hexdigest() != one.sha256:
+            raise ValueError(f"{one.name} is {'missing' if content is None else 'damaged'}")
+        yield from json.loads(content)
 
 
 def shards_of(manifest: dict[str, Any], *kinds: str) -> list[Shard]:

@@ -150,7 +150,7 @@ def test_a_server_that_accepts_calls_and_answers_nothing_stops_a_run(
 ) -> None:
     monkeypatch.setattr(progress, "PATIENCE_SECONDS", 1.0)
     with silent() as url:
-        assert "it accepts connections and answers nothing" in stopped(tmp_path, url)
+        assert "answered no call for 1 s (no answer within" in stopped(tmp_path, url)
 
 
 @pytest.mark.thorough
@@ -178,7 +178,7 @@ def test_an_installation_survives_an_endpoint_that_refuses_and_goes_on_when_it_a
     with ExitStack() as opened, ExitStack() as refusing:
         url = refusing.enter_context(answering(402, REFUSED))
         health = _free_port()
-        model = ["--model", "openai", "--base-url", url]
+        model = ["--model", "openai", "--base-url", url, "--model-name", "scripted"]
         up = opened.enter_context(site(tmp_path, *model, "--http-from", str(health)))
         run_id = up.started(1, request_id="held")
         wait_until(lambda: "quota exhausted" in _readiness(health))

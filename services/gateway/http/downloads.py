@@ -16,8 +16,17 @@ from typing import BinaryIO
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from soliloquy.dataset.layout import KINDS
-from soliloquy.dataset.manifest import MANIFEST, UnreadableManifest, conversations_of, read_manifest, shards_of
+from soliloquy.dataset.layout import KINDS, PROMPTS
+from soliloquy.dataset.manifest import (
+    MANIFEST,
+    Shard,
+    ShardList,
+    UnreadableManifest,
+    conversations_of,
+    lists_of,
+    read_manifest,
+    shards_of,
+)
 from soliloquy.dataset.storage import Storage
 from soliloquy.recipes.packages import known_recipes, packages
 from soliloquy.runtime.extensions import BadPackage
@@ -233,9 +242,9 @@ def _files(place: Storage) -> list[File]:
     """The manifest and the shards that it names."""
     if (manifest := read_manifest(place)) is None:
         return []
-    named = (shard for shard in shards_of(manifest, *KINDS) if _NAME.fullmatch(shard.name))
-    shards = [File(name=shard.name, size=shard.bytes) for shard in named]
-    return [File(name=MANIFEST, size=len(place.read(MANIFEST) or b"")), *shards]
+    named: list[Shard | ShardList] = [*lists_of(manifest), *shards_of(manifest, *KINDS, PROMPTS)]
+    files = [File(name=one.name, size=one.bytes) for one in named if _NAME.fullmatch(one.name)]
+    return [File(name=MANIFEST, size=len(place.read(MANIFEST) or b"")), *files]
 
 
 def _headers(name: str) -> dict[str, str]:

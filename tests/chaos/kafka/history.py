@@ -41,7 +41,7 @@ async def _history(settings: KafkaSettings) -> History:
     async with KafkaTransport(settings) as transport:
         for topic in WORK:
             seen: set[str] = set()
-            turns: dict[str, int] = {}
+            furthest: dict[str, tuple[int, int]] = {}
             async for delivery in transport.read(topic):
                 event = delivery.event
                 message = message_of(event)
@@ -53,7 +53,9 @@ async def _history(settings: KafkaSettings) -> History:
                 found.events[topic] += 1
                 if isinstance(message, ConversationEvent):
                     conversation = message.conversation
-                    if len(conversation.turns) < turns.get(conversation.id, 0):
+                    # A rewind takes turns back.
+                    reached = (len(conversation.rewinds), len(conversation.turns))
+                    if reached < furthest.get(conversation.id, reached):
                         found.disordered[topic].add(conversation.id)
-                    turns[conversation.id] = len(conversation.turns)
+                    furthest[conversation.id] = reached
     return found

@@ -53,7 +53,7 @@ async def test_a_conversation_is_followed_through_every_service_and_past_a_kill(
         assert {span.service for span in spans} == set(SERVICES)
         assert {span.name for span in spans if "messaging.message.id" not in span.attributes} == ASKED
 
-        growing = asyncio.create_task(grown(tmp_path / "second", 4, settings, collector))
+        growing = asyncio.create_task(grown(tmp_path / "second", 16, settings, collector))
         known = set(collector.traces)
         await until(lambda: any(span.service == "composer" for span in others(collector, known)), END_SECONDS)
         killed_at = time.time()
@@ -73,8 +73,10 @@ async def test_a_conversation_is_followed_through_every_service_and_past_a_kill(
 
 async def grown(out: Path, conversations: int, kafka: KafkaSettings, collector: Collector) -> list[str]:
     """Returns the traces of all conversations of a run once they are complete."""
-    wanted = ("--problems", "physics", "--conversations", str(conversations), "--seed", str(conversations), "--enrich")
-    async with running("generate", *wanted, "--quiet", "--out", out, kafka=kafka) as generate:
+    # Few at a time, so that a run lasts longer than its first spans take to arrive.
+    wanted = ("--problems", "physics", "--conversations", str(conversations), "--in-flight", "2")
+    options = ("--seed", str(conversations), "--enrich", "--quiet", "--out", out)
+    async with running("generate", *wanted, *options, kafka=kafka) as generate:
         assert await generate.ended() == (0, [])
     dataset = Dataset(out)
     ids = [one.id for rejected in (False, True) for one in dataset.conversations(rejected=rejected)]

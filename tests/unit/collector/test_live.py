@@ -1,5 +1,6 @@
 """A dataset that grows with its run: whatever happens when, each conversation is in it once."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -8,9 +9,10 @@ from typing import Any
 import pytest
 from prometheus_client import REGISTRY
 
+from soliloquy.dataset import manifest as manifest_module
 from soliloquy.dataset.layout import REJECTED, TIMED, ShardLimits
 from soliloquy.dataset.lock import Locked
-from soliloquy.dataset.manifest import read_manifest
+from soliloquy.dataset.manifest import MANIFEST, read_manifest
 from soliloquy.dataset.shards import DatasetWriter
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
@@ -107,6 +109,70 @@ async def test_a_kill_between_any_two_steps_leaves_no_row_twice(
     assert ordinals_in(Storage(tmp_path)) == [0, 2, 4]
     assert ordinals_in(Storage(tmp_path), REJECTED) == [1, 3, 5]
     assert list(findings(Storage(tmp_path))) == []
+
+
+async def test_what_is_written_for_a_shard_does_not_grow_with_the_shards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(manifest_module, "LISTED", 6)
+    dataset, sizes = opened(tmp_path, rows=1), []
+    for ordinal in range(40):
+        await add(dataset, ordinal)
+        dataset.cut_after(0.0)
+        await dataset.roll()
+        sizes.append((tmp_path / MANIFEST).stat().st_size)
+        if ordinal == 20:
+            dataset.close()
+            dataset = opened(tmp_path, rows=1)
+    # Two shards a conversation; a list is a line or two where a shard is four.
+    assert max(sizes[30:]) < max(sizes[:10]) * 2
+    assert len(shards(tmp_path)) == 80
+    assert ordinals_in(Storage(tmp_path)) == list(range(0, 40, 2))
+    assert list(findings(Storage(tmp_path))) == []
+    dataset.close()
+
+
+async def test_a_kill_between_a_list_and_its_manifest_leaves_no_row_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(manifest_module, "LISTED", 4)
+    write = Storage.write
+
+    def killed(storage: Storage, name: str, content: bytes) -> None:
+        if name == MANIFEST:
+            raise Killed
+        write(storage, name, content)
+
+    dataset = opened(tmp_path)
+    await add(dataset, *range(3))
+    dataset.cut_after(0.0)
+    await dataset.roll()
+    await add(dataset, *range(3, 6))
+    dataset.cut_after(0.0)
+    with monkeypatch.context() as patched:
+        patched.setattr(Storage, "write", killed)
+        with pytest.raises(Killed):
+            await dataset.roll()
+    assert (tmp_path / "lists/00000.json").exists()
+    dataset.close()
+    dataset = opened(tmp_path)
+    await add(dataset, *range(9))
+    await finished(dataset)
+    assert ordinals_in(Storage(tmp_path)) == [0, 2, 4, 6, 8]
+    assert list(findings(Storage(tmp_path))) == []
+
+
+@pytest.mark.parametrize("change", [Path.unlink, partial(Path.write_text, data="[]")], ids=["gone", "changed"])
+async def test_a_list_that_is_gone_or_changed_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[Path], object]
+) -> None:
+    monkeypatch.setattr(manifest_module, "LISTED", 3)
+    dataset = opened(tmp_path)
+    await add(dataset, *range(3))
+    await finished(dataset)
+    change(tmp_path / "lists/00000.json")
+    [line] = findings(Storage(tmp_path))
+    assert "lists/00000.json is " in line
 
 
 async def test_a_store_that_lists_nothing_after_a_write_leaves_no_row_twice(

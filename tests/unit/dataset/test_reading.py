@@ -142,7 +142,7 @@ def test_what_is_no_dataset_says_what_to_do(tmp_path: Path) -> None:
         Dataset("nonsense://x")
     for manifest, said in [
         ("{", "manifest.json cannot be read"),
-        ('{"format": 7}', r"has format 7; this version reads format 2: update soliloquy"),
+        ('{"format": 7}', r"has format 7; this version reads formats 2 and 3: update soliloquy"),
         ('{"format": 1}', "which this version cannot read"),
         ("[]", "cannot be read"),
     ]:
