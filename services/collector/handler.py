@@ -1,11 +1,11 @@
 """Judges finished conversations and stores them."""
 
-from collections.abc import Iterable, MutableMapping
+from collections.abc import Iterable, MutableMapping, Sequence
 from typing import Protocol
 
 from soliloquy.dataset.manifest import UnreadableManifest
 from soliloquy.recipes.calls import calls_of, calls_of_turns
-from soliloquy.recipes.check_report import CheckedConversation, located_faults
+from soliloquy.recipes.check_report import located_faults
 from soliloquy.recipes.labels import labels_of
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.events import Outcome, emit
@@ -42,6 +42,11 @@ async def collect(event: ConversationFinished, delivery: Delivery, store: Store)
     except (OSError, UnreadableManifest) as error:
         raise CannotServe(f"the conversation cannot be stored: {error}") from error
     count(conversation, checked)
+    return emit(verdict(conversation, faults, origin))
+
+
+def verdict(conversation: Conversation, faults: Sequence[str], origin: Origin | None = None) -> ConversationCollected:
+    """What is announced of a judged conversation."""
     judged = Conversation(
         id=conversation.id,
         run=conversation.run,
@@ -50,17 +55,16 @@ async def collect(event: ConversationFinished, delivery: Delivery, store: Store)
         problem=conversation.problem if faults else None,
         ending=conversation.ending,
     )
-    collected = ConversationCollected(
+    return ConversationCollected(
         conversation=judged,
         accepted=not faults,
         reasons=faults,
-        summary=_summary(conversation, checked),
+        summary=_summary(conversation, faults),
         finished=origin,
     )
-    return emit(collected)
 
 
-def _summary(conversation: Conversation, checked: CheckedConversation) -> Summary:
+def _summary(conversation: Conversation, faults: Sequence[str]) -> Summary:
     """Summarises a finished conversation for lists."""
     problem = conversation.problem
     question = problem.question
@@ -68,9 +72,9 @@ def _summary(conversation: Conversation, checked: CheckedConversation) -> Summar
         topic=problem.topic,
         question=question if len(question) <= QUESTION_CHARACTERS else f"{question[:QUESTION_CHARACTERS]}…",
         turns=len(conversation.turns),
-        flags=sum(1 for _ in located_faults(checked.faults)),
-        verdicts=sum(turn.verification != Verification.VERIFICATION_UNSPECIFIED for turn in checked.turns),
-        unverified=sum(turn.verification == Verification.VERIFICATION_NONE for turn in checked.turns),
+        flags=sum(1 for _ in located_faults(faults)),
+        verdicts=sum(turn.verification != Verification.VERIFICATION_UNSPECIFIED for turn in conversation.turns),
+        unverified=sum(turn.verification == Verification.VERIFICATION_NONE for turn in conversation.turns),
         sent_back=sum(len(turn.rejected) for turn in conversation.turns),
         rewinds=len(conversation.rewinds),
     )

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Self
 from soliloquy.dataset.layout import KINDS, PROMPTS, TIMED, WORKING
 from soliloquy.dataset.lock import FOLDER_LOCK, write_lock
 from soliloquy.dataset.manifest import first_missing, read_manifest, shards_of
+from soliloquy.dataset.record import write_record
 from soliloquy.dataset.storage import Storage
 from soliloquy.runtime.events import run_key
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Origin
+from soliloquy.v1.events_pb2 import RunChanged
 from soliloquy.v1.runs_pb2 import Run
 from soliloquy_services.collector.metrics import BLOCKED
 from soliloquy_services.collector.settings import LiveSettings
@@ -116,6 +118,10 @@ class LiveDatasets:
         else:
             await self._dataset(run)
         return None
+
+    async def record(self, changed: RunChanged) -> None:
+        """Keeps the request and the state of a run beside its dataset."""
+        await asyncio.to_thread(write_record, self.place(run_key(changed.run)), changed)
 
     def place(self, growing: str) -> Storage:
         return Storage(f"{self._at}/{growing}")

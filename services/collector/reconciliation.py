@@ -45,6 +45,8 @@ class Reconciliation:
         # The runs whose counts are final, and those of them whose datasets are still to be announced.
         self._counted: dict[str, RunChanged] = {}
         self._pending: dict[str, RunChanged] = {}
+        # The runs whose latest state is not beside their datasets yet.
+        self._unrecorded: dict[str, RunChanged] = {}
         # The runs whose datasets have lost something, and the pending ones of which the topics hold nothing more.
         self._damaged: set[str] = set()
         self._exhausted: set[str] = set()
@@ -95,6 +97,8 @@ class Reconciliation:
 
     def _count(self, changed: RunChanged) -> None:
         growing = run_key(changed.run)
+        self._unrecorded[growing] = changed
+        self._woken.set()
         self._counted.pop(growing, None)
         self._pending.pop(growing, None)
         self._exhausted.discard(growing)
@@ -103,9 +107,12 @@ class Reconciliation:
             known = self._announced.get(growing)
             if known is None or known.conversations < _expected(changed):
                 self._pending[growing] = changed
-                self._woken.set()
 
     async def _reconcile(self) -> None:
+        for growing, changed in list(self._unrecorded.items()):
+            await self._datasets.record(changed)
+            if self._unrecorded[growing] is changed:
+                del self._unrecorded[growing]
         marked = _marked(self._datasets.unread)
         if marked:
             self._announced.clear()

@@ -35,6 +35,9 @@ async def follow_up(event: ConversationCollected, admission: Admission) -> AnyOu
     The problem keeps its enrichment. An unfit problem is not tried again.
     """
     collected = event.conversation
+    if not (event.accepted or collected.HasField("problem")):
+        # Recovery tells it again for the counts alone: there is another attempt already.
+        return emit()
     last = collected.ending == Ending.ENDING_UNFIT or collected.attempt + 1 >= collected.run.max_attempts
     if event.accepted or last:
         return emit(admission.standing(collected.run)) if admission.leave(collected) else emit()

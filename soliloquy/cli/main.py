@@ -84,7 +84,7 @@ _SECTIONS: Mapping[str, Sequence[str]] = {
     "Problems and recipes": ("problems", "recipes", "prompts"),
     "Train and evaluate": ("freeze", "train", "retrain", "adapters", "evaluate", "replicate"),
     "Models and sandbox": ("model", "sandbox"),
-    "Run a cluster": ("up", "runs", "dlq", "topics", "service", "top", "observe", "asyncapi"),
+    "Run a cluster": ("up", "runs", "dlq", "topics", "backup", "recover", "service", "top", "observe", "asyncapi"),
 }
 # The modules of commands that have other names.
 _MODULES = {
@@ -92,6 +92,7 @@ _MODULES = {
     **dict.fromkeys(("freeze", "train", "retrain"), "training"),
     **dict.fromkeys(("size", "prompts"), "estimates"),
     **dict.fromkeys(("export", "import"), "exchange"),
+    **dict.fromkeys(("backup", "recover"), "recovery"),
     **dict.fromkeys(("verify", "report", "compare", "tail"), "datasets"),
 }
 

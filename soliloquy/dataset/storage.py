@@ -119,6 +119,10 @@ class Storage:
         """Returns the sorted paths of what is in one of its folders."""
         return sorted(f"{folder}/{_last(one)}" for one in self._listed(self._path(folder)))
 
+    def folders(self) -> list[str]:
+        """Returns the sorted names of the folders at the location itself."""
+        return sorted(_last(one) for one in self._listed(self._root) if one["type"] == "directory")
+
     def files(self) -> list[StoredFile]:
         """Returns the files of the location itself, sorted by name."""
         return sorted(

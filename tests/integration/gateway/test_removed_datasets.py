@@ -17,6 +17,7 @@ import soliloquy_services.curriculum.app
 from soliloquy.dataset.layout import ShardLimits
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.handling import Service
+from soliloquy.v1.conversation_pb2 import Ending
 from soliloquy.v1.events_pb2 import ConversationFinished, ConversationStarted
 from soliloquy.v1.gateway_pb2 import DatasetState, WatchRunRequest
 from soliloquy.v1.runs_pb2 import RunState
@@ -51,7 +52,8 @@ class Installation:
 
 
 @asynccontextmanager
-async def installation(address: str, folder: Path) -> AsyncIterator[Installation]:
+async def installation(address: str, folder: Path, *, first_rejected: int = 0) -> AsyncIterator[Installation]:
+    """Each problem whose number is a multiple of `first_rejected` is solved at the second attempt."""
     live = LiveSettings(data=folder / "data", shard_seconds=0.5, limits=ShardLimits(rows=7))
     room = asyncio.Semaphore(0)
 
@@ -61,6 +63,8 @@ async def installation(address: str, folder: Path) -> AsyncIterator[Installation
         made = numbered(started.ordinal, started.attempt)
         made.id = started.id
         made.run.CopyFrom(started.run)
+        if first_rejected and started.ordinal % first_rejected == 0 and started.attempt == 0:
+            made.ending = Ending.ENDING_TURN_LIMIT
         return emit(ConversationFinished(conversation=made))
 
     async with AsyncExitStack() as stack:
