@@ -1,0 +1,1 @@
+"""Datasets as rows of an Apache Iceberg table."""

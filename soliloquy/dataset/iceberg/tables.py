@@ -1,0 +1,129 @@
+"""Opens the tables of an installation in a catalog that pyiceberg's own configuration names."""
+
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self, TypeVar
+
+import pyarrow as pa
+
+from soliloquy.dataset.iceberg.rows import PARTITIONED_BY, table_schema
+from soliloquy.dataset.storage import StorageUnavailable
+from soliloquy.recipes.packages import DEFAULT
+from soliloquy.runtime.extensions import check_installed
+from soliloquy.runtime.failure import Failure, one_line
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.table import Table
+
+T = TypeVar("T")
+
+SCHEME = "iceberg:"
+_LOCATION = re.compile(r"iceberg:([\w-]+)/([\w.-]+)(?:/([\w.-]+))?")
+# Names each dataset's run, as a JSON object, and holds the prompts that the run changed.
+_RUNS = pa.schema([("dataset", pa.string()), ("identity", pa.string()), ("prompts", pa.map_(pa.string(), pa.string()))])
+# Statistics of hundreds of columns would make the manifests longer than the files; these columns find rows.
+_FOUND_BY = ("dataset", "kind", "bucket", "id", "ordinal", "attempt", "arrival")
+_PROPERTIES = {
+    "format-version": "2",
+    "write.parquet.compression-codec": "zstd",
+    "write.parquet.row-group-limit": "1000",
+    "write.metadata.metrics.default": "none",
+    **{f"write.metadata.metrics.column.{name}": "full" for name in _FOUND_BY},
+    "write.metadata.delete-after-commit.enabled": "true",
+    "write.metadata.previous-versions-max": "20",
+    "commit.manifest-merge.enabled": "true",
+}
+
+
+class NoTables(Failure):
+    """The namespace holds no tables of datasets; the message says what to do."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Location:
+    """A namespace of a catalog, and one of its datasets if `dataset` is not empty."""
+
+    catalog: str
+    namespace: str
+    dataset: str = ""
+
+    @classmethod
+    def parsed(cls, text: str) -> Self:
+        if found := _LOCATION.fullmatch(text):
+            return cls(catalog=found[1], namespace=found[2], dataset=found[3] or "")
+        raise Failure(f"invalid location {text!r}: use iceberg:CATALOG/NAMESPACE or iceberg:CATALOG/NAMESPACE/DATASET")
+
+    def __str__(self) -> str:
+        return f"{SCHEME}{self.catalog}/{self.namespace}" + (f"/{self.dataset}" if self.dataset else "")
+
+
+def attempt(location: Location, act: Callable[[], T]) -> T:
+    """Turns the errors of catalogs and warehouses, which each have their own, into StorageUnavailable."""
+    try:
+        return act()
+    except Failure:
+        raise
+    except Exception as error:
+        raise StorageUnavailable(f"{location} failed ({one_line(error)})") from error
+
+
+_TABLES = (("conversations", table_schema(DEFAULT), PARTITIONED_BY), ("runs", _RUNS, ()))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tables:
+    conversations: "Table"
+    runs: "Table"
+
+    @classmethod
+    def opened(cls, location: Location) -> Self:
+        """Raises NoTables, and StorageUnavailable."""
+        catalog = _catalog(location)
+        return cls(**attempt(location, lambda: _loaded(location, catalog)))
+
+    @classmethod
+    def created(cls, location: Location) -> Self:
+        """Opens the tables, and creates those that are not there; raises StorageUnavailable."""
+        catalog = _catalog(location)
+        return cls(**attempt(location, lambda: _created(location, catalog)))
+
+
+def _catalog(location: Location) -> "Catalog":
+    check_installed("tables", "pyiceberg")
+    from pyiceberg.catalog import list_catalogs, load_catalog
+
+    name = location.catalog
+    if name.lower() not in list_catalogs():
+        variable = f"PYICEBERG_CATALOG__{name.upper()}__URI"
+        raise Failure(f"{location}: no catalog {name!r} is configured: set {variable}, or name it in ~/.pyiceberg.yaml")
+    return attempt(location, lambda: load_catalog(name))
+
+
+def _loaded(location: Location, catalog: "Catalog") -> dict[str, "Table"]:
+    from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
+
+    try:
+        return {name: catalog.load_table((location.namespace, name)) for name in ("conversations", "runs")}
+    except (NoSuchTableError, NoSuchNamespaceError) as error:
+        store = f"{SCHEME}{location.catalog}/{location.namespace}"
+        raise NoTables(f"{store} holds no datasets: start a collector with --store {store}") from error
+
+
+def _created(location: Location, catalog: "Catalog") -> dict[str, "Table"]:
+    from pyiceberg.exceptions import TableAlreadyExistsError
+
+    catalog.create_namespace_if_not_exists(location.namespace)
+    for name, schema, partitioned_by in _TABLES:
+        if not catalog.table_exists((location.namespace, name)):
+            # Another collector may create it meanwhile.
+            with (
+                suppress(TableAlreadyExistsError),
+                catalog.create_table_transaction((location.namespace, name), schema, properties=_PROPERTIES) as table,
+                table.update_spec() as spec,
+            ):
+                for column in partitioned_by:
+                    spec.add_identity(column)
+    return _loaded(location, catalog)
