@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 ACCEPTED, REJECTED, TIMED = KINDS = ("accepted", "rejected", "timings")
+# Begins the location of datasets that are tables.
+TABLES = "iceberg:"
 # The folder of what an unfinished run needs, inside its dataset's.
 WORKING = ".run"
 # The files of a run's prompts, where they differ from the recipe's own.

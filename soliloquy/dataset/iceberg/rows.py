@@ -1,6 +1,6 @@
 """Converts rows of one recipe to rows of the table, which has the columns of all recipes, and back."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +13,7 @@ from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
 
 # A partition of the table holds the conversations about this many problems of a run.
-BUCKET_ORDINALS = 8192
+BUCKET_ORDINALS = 4096
 PARTITIONED_BY = ("dataset", "kind", "bucket")
 _LABELS = "labels"
 _OWN = (
@@ -79,6 +79,21 @@ def recipe_rows(batch: pa.RecordBatch, wanted: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_struct_array(fitted).replace_schema_metadata(wanted.metadata)
 
 
+def leaves(columns: pa.Schema | pa.StructType, above: str = "") -> list[str]:
+    """Returns the paths of all columns that hold values, without lists: `turns.student.text`."""
+    found = []
+    for field in columns:
+        kind = field.type.value_type if pa.types.is_list(field.type) else field.type
+        path = f"{above}{field.name}"
+        found += leaves(kind, f"{path}.") if pa.types.is_struct(kind) else [path]
+    return found
+
+
+def pruned(columns: pa.Schema, paths: Container[str]) -> pa.Schema:
+    """Returns the schema with nothing but these columns that hold values."""
+    return pa.schema(filter(None, (_pruned(field, paths, field.name) for field in columns)), columns.metadata)
+
+
 def timed_rows(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Returns the times of the conversations that have any, as rows of TIMINGS."""
     timed = batch.filter(batch["timings"].is_valid())
@@ -107,6 +122,16 @@ def _stored(kind: pa.DataType, recipe: str) -> pa.DataType:
     if pa.types.is_list(kind):
         return pa.list_(pa.field("element", _stored(kind.value_type, recipe)))
     return {pa.uint32(): pa.int64(), pa.uint64(): pa.decimal128(20)}.get(kind, kind)
+
+
+def _pruned(field: pa.Field, paths: Container[str], path: str) -> pa.Field | None:
+    is_list = pa.types.is_list(field.type)
+    held = field.type.value_type if is_list else field.type
+    if not pa.types.is_struct(held):
+        return field if path in paths else None
+    left = [child for one in held if (child := _pruned(one, paths, f"{path}.{one.name}"))]
+    kind = pa.struct(left)
+    return field.with_type(pa.list_(field.type.value_field.with_type(kind)) if is_list else kind) if left else None
 
 
 def _nullable(kind: pa.DataType) -> pa.DataType:

@@ -4,11 +4,12 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar, cast
 
 import pyarrow as pa
 
 from soliloquy.dataset.iceberg.rows import PARTITIONED_BY, table_schema
+from soliloquy.dataset.layout import TABLES
 from soliloquy.dataset.storage import StorageUnavailable
 from soliloquy.recipes.packages import DEFAULT
 from soliloquy.runtime.extensions import check_installed
@@ -16,12 +17,12 @@ from soliloquy.runtime.failure import Failure, one_line
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
+    from pyiceberg.expressions import BooleanExpression
     from pyiceberg.table import Table
 
 T = TypeVar("T")
 
-SCHEME = "iceberg:"
-_LOCATION = re.compile(r"iceberg:([\w-]+)/([\w.-]+)(?:/([\w.-]+))?")
+_LOCATION = re.compile(rf"{TABLES}([\w-]+)/([\w.-]+)(?:/([\w.-]+))?")
 # Names each dataset's run, as a JSON object, and holds the prompts that the run changed.
 _RUNS = pa.schema([("dataset", pa.string()), ("identity", pa.string()), ("prompts", pa.map_(pa.string(), pa.string()))])
 # Statistics of hundreds of columns would make the manifests longer than the files; these columns find rows.
@@ -38,10 +39,6 @@ _PROPERTIES = {
 }
 
 
-class NoTables(Failure):
-    """The namespace holds no tables of datasets; the message says what to do."""
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Location:
     """A namespace of a catalog, and one of its datasets if `dataset` is not empty."""
@@ -56,8 +53,12 @@ class Location:
             return cls(catalog=found[1], namespace=found[2], dataset=found[3] or "")
         raise Failure(f"invalid location {text!r}: use iceberg:CATALOG/NAMESPACE or iceberg:CATALOG/NAMESPACE/DATASET")
 
+    @property
+    def store(self) -> str:
+        return f"{TABLES}{self.catalog}/{self.namespace}"
+
     def __str__(self) -> str:
-        return f"{SCHEME}{self.catalog}/{self.namespace}" + (f"/{self.dataset}" if self.dataset else "")
+        return f"{self.store}/{self.dataset}" if self.dataset else self.store
 
 
 def attempt(location: Location, act: Callable[[], T]) -> T:
@@ -80,7 +81,7 @@ class Tables:
 
     @classmethod
     def opened(cls, location: Location) -> Self:
-        """Raises NoTables, and StorageUnavailable."""
+        """Raises Failure where there are none, and StorageUnavailable."""
         catalog = _catalog(location)
         return cls(**attempt(location, lambda: _loaded(location, catalog)))
 
@@ -91,15 +92,23 @@ class Tables:
         return cls(**attempt(location, lambda: _created(location, catalog)))
 
 
+def equal(column: str, value: str | int) -> "BooleanExpression":
+    from pyiceberg.expressions import EqualTo
+
+    # The checker takes it for a pydantic model without its own constructor.
+    return EqualTo(column, value)  # type: ignore[arg-type,call-arg]
+
+
 def _catalog(location: Location) -> "Catalog":
     check_installed("tables", "pyiceberg")
-    from pyiceberg.catalog import list_catalogs, load_catalog
+    from pyiceberg.catalog import load_catalog
+    from pyiceberg.utils.config import Config
 
     name = location.catalog
-    if name.lower() not in list_catalogs():
+    if not (properties := Config().get_catalog_config(name)):
         variable = f"PYICEBERG_CATALOG__{name.upper()}__URI"
         raise Failure(f"{location}: no catalog {name!r} is configured: set {variable}, or name it in ~/.pyiceberg.yaml")
-    return attempt(location, lambda: load_catalog(name))
+    return attempt(location, lambda: load_catalog(name, **cast("dict[str, str]", properties)))
 
 
 def _loaded(location: Location, catalog: "Catalog") -> dict[str, "Table"]:
@@ -108,8 +117,8 @@ def _loaded(location: Location, catalog: "Catalog") -> dict[str, "Table"]:
     try:
         return {name: catalog.load_table((location.namespace, name)) for name in ("conversations", "runs")}
     except (NoSuchTableError, NoSuchNamespaceError) as error:
-        store = f"{SCHEME}{location.catalog}/{location.namespace}"
-        raise NoTables(f"{store} holds no datasets: start a collector with --store {store}") from error
+        store = location.store
+        raise Failure(f"{store} holds no datasets: start a collector with --store {store}") from error
 
 
 def _created(location: Location, catalog: "Catalog") -> dict[str, "Table"]:

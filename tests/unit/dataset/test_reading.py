@@ -3,7 +3,9 @@
 import contextlib
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import fsspec
@@ -18,24 +20,49 @@ from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
 from soliloquy.v1.conversation_pb2 import Conversation
 from tests.cases import each_case
 from tests.datasets import rewritten
+from tests.unit.dataset.iceberg.catalogs import catalog_in, commit
 from tests.unit.dataset.small import dataset, small
 
-TWENTY_FIVE = [small(number) for number in range(25)]
+
+def read(number: int) -> Conversation:
+    made = small(number)
+    made.run.id = "read"
+    return made
+
+
+TWENTY_FIVE = [read(number) for number in range(25)]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return dataset(tmp_path_factory.mktemp("read"), TWENTY_FIVE, [small(25), small(26)], rejected=[small(90)])
+    return dataset(tmp_path_factory.mktemp("read"), TWENTY_FIVE, [read(25), read(26)], rejected=[read(90)])
 
 
-def test_conversations_come_back_as_they_were(folder: Path) -> None:
-    assert list(Dataset(folder)) == [*TWENTY_FIVE, small(25), small(26)]
-    assert list(Dataset(folder).conversations(rejected=True)) == [small(90)]
-    assert Dataset(folder).count() == 27
+@pytest.fixture(scope="module", params=["folder", "table"])
+def stored(request: pytest.FixtureRequest, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The same dataset in a folder, and in a table that several commits brought out of order."""
+    if request.param == "folder":
+        yield str(folder)
+        return
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        location = catalog_in(tmp_path_factory.mktemp("catalog"), monkeypatch)
+        shuffled = [*TWENTY_FIVE, read(25), read(26)]
+        Random(7).shuffle(shuffled)
+        commit(location, [read(90)], ["repeated: turn 2"])
+        commit(location, shuffled[:11])
+        yield commit(location, shuffled[11:])
 
 
-def test_only_the_columns_asked_for_are_read(folder: Path) -> None:
-    batch = next(Dataset(folder).batches(["problem.topic", "turns.student.text"]))
+def test_conversations_come_back_as_they_were(stored: str) -> None:
+    assert list(Dataset(stored)) == [*TWENTY_FIVE, read(25), read(26)]
+    assert list(Dataset(stored).conversations(rejected=True)) == [read(90)]
+    assert Dataset(stored).count() == 27
+    assert Dataset(stored).rejections() == {"c90": ["repeated: turn 2"]}
+    assert Dataset(stored).recipes() == Dataset(stored).recipes(rejected=True) == ["soliloquy"]
+
+
+def test_only_the_columns_asked_for_are_read(stored: str) -> None:
+    batch = next(Dataset(stored).batches(["problem.topic", "turns.student.text"]))
     assert batch.schema.names == ["problem", "turns"]
     assert batch["problem"][0].as_py() == {"topic": "motion"}
     assert batch["turns"][0].as_py() == [
@@ -81,14 +108,14 @@ def _without(kind: pa.DataType, *later: str) -> pa.DataType:
     return pa.list_(kind.value_field.with_type(_without(kind.value_type, *later))) if pa.types.is_list(kind) else kind
 
 
-def test_rejected_rows_have_their_reasons(folder: Path) -> None:
-    [batch] = Dataset(folder).batches(["id", "reasons"], rejected=True)
+def test_rejected_rows_have_their_reasons(stored: str) -> None:
+    [batch] = Dataset(stored).batches(["id", "reasons"], rejected=True)
     assert batch.to_pylist() == [{"id": "c90", "reasons": ["repeated: turn 2"]}]
 
 
-def test_a_filter_leaves_what_it_describes(folder: Path) -> None:
+def test_a_filter_leaves_what_it_describes(stored: str) -> None:
     where = [("ordinal", ">=", 12), ("ordinal", "<", 15), ("problem.topic", "==", "motion")]
-    ids = [one for batch in Dataset(folder).batches(["id"], where=where) for one in batch["id"].to_pylist()]
+    ids = [one for batch in Dataset(stored).batches(["id"], where=where) for one in batch["id"].to_pylist()]
     assert ids == ["c12", "c13", "c14"]
 
 
@@ -106,11 +133,11 @@ def test_row_groups_that_cannot_match_are_not_read(folder: Path) -> None:
         shard.write_bytes(whole)
 
 
-@pytest.mark.parametrize("read", [0, 3, 10, 24, 25, 26, 27])
-def test_reading_goes_on_after_a_place(folder: Path, read: int) -> None:
-    places = [None, *(place for place, _ in Dataset(folder).placed())]
-    left = [one for batch in Dataset(folder).batches(["id"], after=places[read]) for one in batch["id"].to_pylist()]
-    assert left == [f"c{number}" for number in range(read, 27)]
+@pytest.mark.parametrize("before", [0, 3, 10, 24, 25, 26, 27])
+def test_reading_goes_on_after_a_place(stored: str, before: int) -> None:
+    places = [None, *(place for place, _ in Dataset(stored).placed())]
+    left = [one for batch in Dataset(stored).batches(["id"], after=places[before]) for one in batch["id"].to_pylist()]
+    assert left == [f"c{number}" for number in range(before, 27)]
 
 
 def test_a_batch_tells_its_place(folder: Path) -> None:
@@ -118,10 +145,12 @@ def test_a_batch_tells_its_place(folder: Path) -> None:
     assert places[-2:] == ["accepted/00000.parquet:25", "accepted/00001.parquet:2"]
 
 
-def test_a_conversation_is_found_by_how_its_id_begins(folder: Path) -> None:
-    assert Dataset(folder).find("c24") == small(24)
+def test_a_conversation_is_found_by_how_its_id_begins(stored: str) -> None:
+    assert Dataset(stored).find("c24") == read(24)
     with pytest.raises(NoDataset, match="11 accepted conversations have an id that begins with 'c1'"):
-        Dataset(folder).find("c1")
+        Dataset(stored).find("c1")
+    assert Dataset(stored).whole("c24") == read(24)
+    assert Dataset(stored).whole("c90") is None
 
 
 def test_an_object_store_is_read_like_a_folder(folder: Path) -> None:
@@ -129,7 +158,7 @@ def test_an_object_store_is_read_like_a_folder(folder: Path) -> None:
     store.put(str(folder), "/datasets/read", recursive=True)
     there = Dataset("memory://datasets/read")
     assert list(there) == list(Dataset(folder))
-    assert there.find("c24") == small(24)
+    assert there.find("c24") == read(24)
     assert [batch["id"].to_pylist() for batch in there.batches(["id"], where=[("id", "==", "c26")])] == [["c26"]]
 
 
@@ -162,13 +191,13 @@ def test_a_shard_that_is_gone_or_damaged_is_named(tmp_path: Path) -> None:
         list(Dataset(folder))
 
 
-def test_what_is_asked_wrongly_is_named(folder: Path) -> None:
+def test_what_is_asked_wrongly_is_named(stored: str) -> None:
     with pytest.raises(NoDataset, match=r"'problem\.colour' is not a column"):
-        list(Dataset(folder).batches(["problem.colour"]))
+        list(Dataset(stored).batches(["problem.colour"]))
     with pytest.raises(NoDataset, match="is not a place in"):
-        list(Dataset(folder).batches(after="accepted/00009.parquet:1"))
+        list(Dataset(stored).batches(after="accepted/00009.parquet:1"))
     with pytest.raises(NoDataset, match="is a list"):
-        list(Dataset(folder).batches(["id"], where=[("turns.student.text", "==", "hi")]))
+        list(Dataset(stored).batches(["id"], where=[("turns.student.text", "==", "hi")]))
 
 
 @each_case

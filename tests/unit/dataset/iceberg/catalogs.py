@@ -1,10 +1,17 @@
-"""Catalogs in a folder, as pyiceberg's own variables configure them."""
+"""Catalogs in a folder, as pyiceberg's own variables configure them, and tables with given conversations."""
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
-from soliloquy.dataset.iceberg.tables import Location
+from soliloquy.dataset.iceberg.rows import table_rows
+from soliloquy.dataset.iceberg.tables import Location, Tables
+from soliloquy.runtime.events import run_key
+from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.dataset_pb2 import Collected, Origin, Timings
 
 
 def catalog_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Location:
@@ -12,3 +19,32 @@ def catalog_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Location:
     monkeypatch.setenv("PYICEBERG_CATALOG__PROD__URI", f"sqlite:///{folder}/catalog.db")
     monkeypatch.setenv("PYICEBERG_CATALOG__PROD__WAREHOUSE", f"file://{folder}/warehouse")
     return Location.parsed("iceberg:prod/tutoring")
+
+
+def collected(conversations: Sequence[Conversation], reasons: Sequence[str] = ()) -> list[Collected]:
+    """Returns what the collector makes of conversations, a second apart."""
+    return [
+        Collected(
+            conversation=one.SerializeToString(deterministic=True),
+            reasons=reasons,
+            id=one.id,
+            ordinal=one.ordinal,
+            attempt=one.attempt,
+            recipe=one.run.recipe,
+            timings=Timings(collected_at=1700000000.5 + place),
+            origin=Origin(topic="conversation.finished", partition=2, offset=2**40 + place),
+        )
+        for place, one in enumerate(conversations)
+    ]
+
+
+def commit(location: Location, conversations: Sequence[Conversation], reasons: Sequence[str] = ()) -> str:
+    """Appends conversations of one run in one commit; returns the location of their dataset."""
+    tables, run = Tables.created(location), conversations[0].run
+    row = {"dataset": run_key(run), "identity": json.dumps({"run": run.id, "recipe": run.recipe}), "prompts": []}
+    tables.runs.append(pa.Table.from_pylist([row], tables.runs.schema().as_arrow()))
+    batch = table_rows(collected(conversations, reasons))
+    with tables.conversations.update_schema() as update:
+        update.union_by_name(batch.schema)
+    tables.conversations.append(pa.Table.from_batches([batch]))
+    return f"{location}/{row['dataset']}"

@@ -12,32 +12,20 @@ from soliloquy.dataset.iceberg.tables import Tables
 from soliloquy.dataset.rows import REASONS, RECIPE, messages, rows, schema, serialised_timings
 from soliloquy.dataset.timings import timings, without_timings
 from soliloquy.v1.conversation_pb2 import Conversation
-from soliloquy.v1.dataset_pb2 import Collected, Origin, Timings
-from tests.unit.dataset.iceberg.catalogs import catalog_in
+from soliloquy.v1.dataset_pb2 import Collected
+from tests.unit.dataset.iceberg.catalogs import catalog_in, collected
 from tests.unit.dataset.labelled import RECIPES, labelled
 from tests.unit.dataset.small import small
 from tests.unit.dataset.test_rows import conversation
 
 
-def collected(recipe: str, reasons: Sequence[str] = ()) -> list[Collected]:
+def every_kind(recipe: str, reasons: Sequence[str] = ()) -> list[Collected]:
     """Returns conversations of a recipe: with labels, with every kind of value, and empty."""
     every = [labelled(small(9000), recipe), labelled(small(3), recipe), conversation(), Conversation()]
     every[0].turns[0].calls[0].seconds = 1.5
     for one in every:
         one.run.recipe, one.run.id, one.run.growing = recipe, f"run-{recipe}", "4f"
-    return [
-        Collected(
-            conversation=one.SerializeToString(deterministic=True),
-            reasons=reasons,
-            id=one.id,
-            ordinal=one.ordinal,
-            attempt=one.attempt,
-            recipe=recipe,
-            timings=Timings(collected_at=1700000000.5 + place),
-            origin=Origin(topic="conversation.finished", partition=2, offset=2**40 + place),
-        )
-        for place, one in enumerate(every)
-    ]
+    return collected(every, reasons)
 
 
 def expected(group: Sequence[Collected]) -> pa.RecordBatch:
@@ -46,7 +34,7 @@ def expected(group: Sequence[Collected]) -> pa.RecordBatch:
 
 @pytest.mark.parametrize("recipe", [*RECIPES, "not-installed"])
 def test_a_row_of_the_table_is_the_row_of_its_recipe(recipe: str) -> None:
-    group = collected("soliloquy" if recipe == "not-installed" else recipe)
+    group = every_kind("soliloquy" if recipe == "not-installed" else recipe)
     for one in group:
         one.recipe = recipe
     assert recipe_rows(table_rows(group), schema(recipe)).equals(expected(group), check_metadata=True)
@@ -54,7 +42,7 @@ def test_a_row_of_the_table_is_the_row_of_its_recipe(recipe: str) -> None:
 
 def test_recipes_share_a_table_that_gets_the_labels_of_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = Tables.created(catalog_in(tmp_path, monkeypatch)).conversations
-    groups = {recipe: collected(recipe) for recipe in RECIPES}
+    groups = {recipe: every_kind(recipe) for recipe in RECIPES}
     for group in groups.values():
         batch = table_rows(group)
         with table.update_schema() as update:
@@ -68,11 +56,11 @@ def test_recipes_share_a_table_that_gets_the_labels_of_each(tmp_path: Path, monk
         whole = [Conversation.FromString(one.conversation) for one in group]
         times = timings(whole, [one.timings.collected_at for one in group])
         assert serialised_timings(timed_rows(batch)) == serialised_timings(times)
-        assert batch["bucket"].to_pylist() == [1, 0, 0, 0]
+        assert batch["bucket"].to_pylist() == [2, 0, 0, 0]
 
 
 def test_reasons_and_columns_alone_are_read_back() -> None:
-    group = collected("mathdial", ["repeated: turn 2", "too long"])
+    group = every_kind("mathdial", ["repeated: turn 2", "too long"])
     wanted = schema("mathdial").append(REASONS)
     read = recipe_rows(table_rows(group), wanted)
     assert read[REASONS.name].to_pylist() == [["repeated: turn 2", "too long"]] * len(group)
@@ -82,13 +70,13 @@ def test_reasons_and_columns_alone_are_read_back() -> None:
 
 
 def test_rows_of_an_earlier_contract_are_filled_with_its_defaults() -> None:
-    group = collected("soliloquy")
+    group = every_kind("soliloquy")
     batch = table_rows(group).drop_columns(["person", "rewinds"])
     assert recipe_rows(batch, schema("soliloquy")).equals(expected(group))
 
 
 def test_an_imported_conversation_has_neither_times_nor_a_place() -> None:
-    group = collected("soliloquy")
+    group = every_kind("soliloquy")
     for one in group[:2]:
         one.ClearField("timings")
         one.ClearField("origin")

@@ -1,0 +1,159 @@
+"""Finds the data files of a dataset in one snapshot of its table, and reads their rows in the order of the run."""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from soliloquy.dataset.iceberg.rows import leaves, recipe_rows, timed_rows
+from soliloquy.dataset.iceberg.tables import equal
+from soliloquy.dataset.rows import TIMINGS, recipe_named
+from soliloquy.dataset.selection import LIST, NoDataset
+from soliloquy.runtime.failure import one_line
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
+
+_ROWS_AT_ONCE = 500
+_KEYS = ["ordinal", "attempt", "id"]
+_LABELS = re.compile(r"(^|\.)labels\.([^.]+)\.")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Span:
+    """The commits after number `begin`, up to `end`."""
+
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DataFile:
+    path: str
+    bucket: int
+    rows: int
+    bytes: int
+    # The number of the commit that brought the file, and whether it brought all of its rows, too.
+    sequence: int
+    is_original: bool
+
+    def meets(self, span: Span) -> bool:
+        """Whether commits of the span may have brought some of the rows."""
+        return self.sequence > span.begin and not (self.is_original and self.sequence > span.end)
+
+    def is_within(self, span: Span) -> bool:
+        """Whether commits of the span have brought all of the rows, which are older than their file or as old."""
+        return self.meets(span) and (self.is_original or span.begin == 0) and self.sequence <= span.end
+
+
+def data_files(table: "Table", dataset: str, kind: str) -> list[DataFile]:
+    """Returns the files by bucket; raises NoDataset for rows that are deleted by files of their own."""
+    from pyiceberg.expressions import And
+    from pyiceberg.manifest import DataFileContent
+    from pyiceberg.table import ManifestGroupPlanner
+
+    if (snapshot := table.metadata.current_snapshot()) is None:
+        return []
+    planner = ManifestGroupPlanner(table.metadata, table.io, And(equal("dataset", dataset), equal("kind", kind)))
+    arrival = table.schema().find_field("arrival").field_id
+    found = []
+    for entry in chain.from_iterable(planner.plan_manifest_entries(snapshot.manifests(table.io))):
+        file = entry.data_file
+        if file.content != DataFileContent.DATA:
+            raise NoDataset(
+                f"{dataset} has rows that another program deleted without rewriting their files: compact it"
+            )
+        found.append(
+            DataFile(
+                path=file.file_path,
+                bucket=file.partition[2],
+                rows=file.record_count,
+                bytes=file.file_size_in_bytes,
+                sequence=entry.sequence_number or 0,
+                is_original=(file.null_value_counts or {}).get(arrival) == file.record_count,
+            )
+        )
+    return sorted(found, key=lambda file: (file.bucket, file.sequence, file.path))
+
+
+def bucket_rows(table: "Table", files: Sequence[DataFile], wanted: pa.Schema, span: Span) -> Iterator[pa.RecordBatch]:
+    """Yields the wanted columns of the rows of one bucket that the span brought, by problem and attempt."""
+    recipe, columns = recipe_named(wanted), set(leaves(wanted))
+    if len(files) == 1 and _is_sorted(table, files[0]):
+        for batch in _batches(table, files[0], columns, span, recipe):
+            yield recipe_rows(batch, wanted)
+        return
+    keys, parts = [], []
+    for file in files:
+        for batch in _batches(table, file, columns.union(_KEYS), span, recipe):
+            keys.append(batch.select(_KEYS))
+            parts.append(recipe_rows(batch, wanted))
+    if parts:
+        order = pc.sort_indices(pa.Table.from_batches(keys), sort_keys=[(name, "ascending") for name in _KEYS])
+        rows = pa.Table.from_batches(parts).combine_chunks()
+        for start in range(0, len(order), _ROWS_AT_ONCE):
+            yield from rows.take(order.slice(start, _ROWS_AT_ONCE)).combine_chunks().to_batches()
+
+
+def rows_in(table: "Table", files: Sequence[DataFile], span: Span) -> int:
+    """Counts the rows that the span brought."""
+    return sum(
+        file.rows if file.is_within(span) else sum(batch.num_rows for batch in _batches(table, file, set(), span))
+        for file in files
+    )
+
+
+def timings_in(table: "Table", file: DataFile) -> Iterator[pa.RecordBatch]:
+    columns = {f"timings.{leaf}" for leaf in leaves(TIMINGS)} | {"id"}
+    return map(timed_rows, _batches(table, file, columns))
+
+
+def _is_sorted(table: "Table", file: DataFile) -> bool:
+    """Whether a compaction has written the rows in their order; reads nothing but the order."""
+    keys = pa.Table.from_batches([batch.select(_KEYS) for batch in _batches(table, file, set(_KEYS))])
+    order = pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in _KEYS])
+    return bool(order.equals(pa.array(range(len(order)), order.type)))
+
+
+def _batches(
+    table: "Table", file: DataFile, columns: set[str], span: Span | None = None, recipe: str = ""
+) -> Iterator[pa.RecordBatch]:
+    """Yields these columns of a file, named without their lists and recipe; all rows without a span."""
+    partly = span if span and not file.is_within(span) else None
+    with _opened(table, file) as source:
+        paths = [source.schema.column(at).path for at in range(len(source.schema))]
+        wanted = columns.union({"id", "arrival"} if partly else {"id"})
+        for batch in source.iter_batches(
+            _ROWS_AT_ONCE, columns=[path for path in paths if _plain(path, recipe) in wanted]
+        ):
+            if partly:
+                arrival = pc.coalesce(batch["arrival"], pa.scalar(file.sequence, pa.int64()))
+                batch = batch.filter(pc.and_(pc.greater(arrival, partly.begin), pc.less_equal(arrival, partly.end)))
+            if batch.num_rows:
+                yield batch
+
+
+@contextmanager
+def _opened(table: "Table", file: DataFile) -> Iterator[pq.ParquetFile]:
+    try:
+        with table.io.new_input(file.path).open() as stream, pq.ParquetFile(stream) as source:
+            yield source
+    except FileNotFoundError as error:
+        raise NoDataset(f"the table lists {file.path}, but it is not there: if it was compacted, read again") from error
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise NoDataset(f"{file.path} cannot be read ({one_line(error)})") from error
+
+
+def _plain(path: str, recipe: str) -> str:
+    """Returns the path of a column; empty for the label of another recipe."""
+    plain = LIST.sub("", path)
+    found = _LABELS.search(plain)
+    if found is None:
+        return plain
+    return plain[: found.end(1)] + "labels." + plain[found.end() :] if found[2] == recipe else ""

@@ -1,0 +1,138 @@
+"""Reads a dataset from one snapshot of its table."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+import pyarrow as pa
+
+from soliloquy.dataset.iceberg.files import DataFile, Span, bucket_rows, data_files, rows_in, timings_in
+from soliloquy.dataset.iceberg.rows import BUCKET_ORDINALS, leaves, pruned
+from soliloquy.dataset.iceberg.tables import Location, Tables, attempt
+from soliloquy.dataset.layout import ACCEPTED, REJECTED
+from soliloquy.dataset.rows import REASONS, RECIPE, schema
+from soliloquy.dataset.selection import Filter, NoDataset, condition, selected
+from soliloquy.dataset.source import AFTER
+from soliloquy.dataset.storage import StorageUnavailable
+from soliloquy.recipes.packages import DEFAULT
+from soliloquy.runtime.failure import Failure
+from soliloquy.v1.dataset_pb2 import Collected
+
+_PLACE = re.compile(r"(\d+)-(\d+)/(\d+):(\d+)", re.ASCII)
+# The most datasets that a message lists.
+_LISTED = 5
+
+
+class TableRows:
+    """The rows of a dataset in the order of the run, whoever wrote them when.
+
+    A place says which commits are being read, and a number of their rows in a bucket. Neither later commits nor a
+    compaction change those rows and their order, so that reading continues with the rest, then with later commits.
+    """
+
+    def __init__(self, text: str) -> None:
+        """Raises NoDataset."""
+        try:
+            self._location = location = Location.parsed(text)
+            tables = Tables.opened(location)
+            runs = attempt(location, lambda: tables.runs.scan().to_arrow().to_pylist())
+        except Failure as error:
+            raise NoDataset(str(error)) from error
+        found = next((run for run in runs if run["dataset"] == location.dataset), None)
+        if found is None:
+            names = list(dict.fromkeys(run["dataset"] for run in runs))
+            others = f"; it holds {', '.join(names[:_LISTED])}" + (", .." if len(names) > _LISTED else "")
+            raise NoDataset(f"{location} is no dataset: use {location.store}/DATASET{others if names else ''}")
+        self._table = tables.conversations
+        self._prompts = dict(found["prompts"])
+        self.manifest: dict[str, Any] = {"run": json.loads(found["identity"]), "shards": [], "arrival": {}, "cost": {}}
+        self._files: dict[str, list[DataFile]] = {}
+
+    def recipes(self, kind: str) -> list[str]:
+        return [self._recipe] if self.count(kind) else []
+
+    def count(self, kind: str) -> int:
+        return sum(file.rows for file in self.files(kind))
+
+    def batches(
+        self,
+        kind: str,
+        columns: Sequence[str] | None = None,
+        *,
+        without: Sequence[str] = (),
+        where: Filter = (),
+        after: str | None = None,
+    ) -> Iterator[pa.RecordBatch]:
+        every = schema(self._recipe).append(REASONS) if kind == REJECTED else schema(self._recipe)
+        paths = {path: path for path in leaves(every)}
+        asked = None if columns is None else [*columns, *(name for name, _, _ in where)]
+        wanted = pruned(every, set(selected(paths, asked, without)) or {"id"})
+        matches = condition(where, every)
+        for span, first, skipped in self._spans(after):
+            files = [file for file in self.files(kind) if file.bucket >= first and file.meets(span)]
+            for bucket, alike in groupby(files, lambda file: file.bucket):
+                if not _may_hold(bucket, where):
+                    continue
+                held, row, left_out = [*alike], 0, skipped if bucket == first else 0
+                if left_out and left_out >= rows_in(self._table, held, span):
+                    continue
+                for batch in bucket_rows(self._table, held, wanted, span):
+                    row += batch.num_rows
+                    rest = batch.slice(max(0, batch.num_rows - max(0, row - left_out)))
+                    matching = rest if matches is None else rest.filter(matches)
+                    if matching.num_rows:
+                        place = f"{span.begin}-{span.end}/{bucket}:{row}"
+                        yield matching.replace_schema_metadata({RECIPE: self._recipe, AFTER: place})
+
+    def timings(self) -> Iterator[pa.RecordBatch]:
+        for kind in (ACCEPTED, REJECTED):
+            for file in self.files(kind):
+                yield from timings_in(self._table, file)
+
+    def prompts(self) -> Mapping[str, str]:
+        return self._prompts
+
+    def unsharded(self) -> Iterator[Collected]:
+        return iter(())
+
+    def files(self, kind: str) -> list[DataFile]:
+        if kind not in self._files:
+            try:
+                dataset = self._location.dataset
+                self._files[kind] = attempt(self._location, lambda: data_files(self._table, dataset, kind))
+            except StorageUnavailable as error:
+                raise NoDataset(str(error)) from error
+        return self._files[kind]
+
+    @property
+    def _recipe(self) -> str:
+        return self.manifest["run"].get("recipe") or DEFAULT
+
+    def _spans(self, after: str | None) -> Iterator[tuple[Span, int, int]]:
+        """Yields the commits to read, each with the bucket to start at and the number of its rows to leave out."""
+        snapshot = self._table.metadata.current_snapshot()
+        latest = (snapshot.sequence_number or 0) if snapshot else 0
+        begun = 0
+        if after:
+            if not (found := _PLACE.fullmatch(after)):
+                raise NoDataset(f"{after!r} is not a place in {self._location}: use one such as 0-17/3:250")
+            begin, begun, bucket, row = map(int, found.groups())
+            yield Span(begin=begin, end=begun), bucket, row
+        yield Span(begin=begun, end=latest), 0, 0
+
+
+def _may_hold(bucket: int, where: Filter) -> bool:
+    """Whether a bucket has problems that the conditions on `ordinal` allow."""
+    ordinals = range(bucket * BUCKET_ORDINALS, (bucket + 1) * BUCKET_ORDINALS)
+    first, last = ordinals[0], ordinals[-1]
+    allow: Mapping[str, Callable[[Any], bool]] = {
+        "==": lambda value: value in ordinals,
+        "in": lambda values: any(value in ordinals for value in values),
+        "<": lambda value: first < value,
+        "<=": lambda value: first <= value,
+        ">": lambda value: last > value,
+        ">=": lambda value: last >= value,
+    }
+    return all(allow[how](value) for name, how, value in where if name == "ordinal" and how in allow)
