@@ -17,14 +17,13 @@ import pyarrow.compute as pc
 from soliloquy.dataset.frames import Frames
 from soliloquy.dataset.ids import IdSet
 from soliloquy.dataset.layout import ACCEPTED, KINDS, PROMPTS, REJECTED, ShardLimits
-from soliloquy.dataset.manifest import Shard, first_missing, read_manifest, shards_of, versions, write_manifest
+from soliloquy.dataset.manifest import Shard, first_missing, identity, read_manifest, shards_of, write_manifest
 from soliloquy.dataset.prompts import write_prompts
 from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.dataset.shards import DatasetWriter, remove_leftovers
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
 from soliloquy.recipes.prompts import own_texts
-from soliloquy.recipes.recipe import find
 from soliloquy.runtime.parquet import BoundedParquetFile, TooLarge
 from soliloquy.runtime.traces import spans
 from soliloquy.v1.conversation_pb2 import Conversation
@@ -229,7 +228,7 @@ class LiveDataset:
             for partition, offset in offsets.items():
                 merge(topics, topic, partition, offset)
         manifest = {
-            "run": self._identity(),
+            "run": identity(self.run),
             "counts": tally.as_json(),
             # Only the driver of the run knows the price of a token.
             "cost": {},
@@ -245,21 +244,6 @@ class LiveDataset:
             texts = own_texts(self.run.recipe) | dict(self.run.prompts) if self.run.prompts else {}
             self._prompts = write_prompts(self._storage, texts)
         write_manifest(self._storage, manifest, [*self._prompts, *shards])
-
-    def _identity(self) -> dict[str, Any]:
-        run = self.run
-        return {
-            "run": run.id,
-            "growing": run.growing,
-            "recipe": run.recipe,
-            "seed": run.seed,
-            "max_turns": run.max_turns,
-            "max_attempts": run.max_attempts,
-            "enrich": run.enrich,
-            "classifiers_sha256": run.classifiers,
-            "prompts_sha256": find(run.recipe).fingerprints(run.prompts),
-            **versions(run.recipe),
-        }
 
     def _adopt(self, manifest: dict[str, Any], shards: list[Shard]) -> None:
         self._manifest = manifest

@@ -18,7 +18,7 @@ from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import RunChanged
 from soliloquy.v1.runs_pb2 import Run
 from soliloquy_services.collector.metrics import BLOCKED
-from soliloquy_services.collector.settings import LiveSettings
+from soliloquy_services.collector.settings import IN_FLIGHT, LiveSettings
 
 if TYPE_CHECKING:
     from soliloquy_services.collector.live import LiveDataset
@@ -35,6 +35,8 @@ _log = logging.getLogger(__name__)
 class LiveDatasets:
     """Only one process at a time can enter it."""
 
+    in_flight = IN_FLIGHT
+
     def __init__(self, settings: LiveSettings) -> None:
         self._settings = settings
         self._at = settings.store or str(settings.data)
@@ -48,7 +50,7 @@ class LiveDatasets:
         self._adding: Counter[str] = Counter()
         self._held = ExitStack()
         # There while what the topics hold is still to be read again: the folder is new, or somebody emptied it.
-        self.unread = settings.data / "unread"
+        self._unread = settings.data / "unread"
         # The datasets that have lost something: those to be opened again, and those to be read again since.
         self._lossy: set[str] = set()
         self.damaged: set[str] = set()
@@ -66,7 +68,7 @@ class LiveDatasets:
         data = self._settings.data
         data.mkdir(parents=True, exist_ok=True)
         if anew or not (data / FOLDER_LOCK).exists():
-            self.unread.touch()
+            self._unread.touch()
         self._is_locked = self._held.enter_context(write_lock(Storage(self._at), data))
 
     async def __aexit__(self, *_: object) -> None:
@@ -122,6 +124,14 @@ class LiveDatasets:
     async def record(self, changed: RunChanged) -> None:
         """Keeps the request and the state of a run beside its dataset."""
         await asyncio.to_thread(write_record, self.place(run_key(changed.run)), changed)
+
+    @property
+    def unread(self) -> str:
+        return str(self._unread.stat().st_mtime_ns) if self._unread.exists() else ""
+
+    async def mark_read(self, mark: str) -> None:
+        if self.unread == mark:
+            self._unread.unlink(missing_ok=True)
 
     def place(self, growing: str) -> Storage:
         return Storage(f"{self._at}/{growing}")

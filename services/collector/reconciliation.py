@@ -7,7 +7,6 @@ import time
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Collection, Mapping
 from contextlib import aclosing
-from pathlib import Path
 
 from google.protobuf.message import Message
 
@@ -20,15 +19,16 @@ from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished, RunChanged, RunStored
 from soliloquy.v1.runs_pb2 import Run
-from soliloquy_services.collector.live_datasets import LOOK_SECONDS, LiveDatasets
+from soliloquy_services.collector.datasets import Datasets
 
+LOOK_SECONDS = 1.0
 # Between two looks at a run whose last conversations are being written.
 PENDING_SECONDS = 0.1
 # Before what failed is tried again, which may read a whole topic.
 PAUSE_SECONDS = 30.0
-# Conversations that are looked for in one reading, and those that share a flush.
+# Conversations that are looked for in one reading, and those that share a flush or a commit.
 _MOST_LACKING = 100_000
-_AT_ONCE = 256
+_AT_ONCE = 2048
 _FINISHED = TOPIC_OF[ConversationFinished].name
 _EVERYTHING = "what was lost"
 
@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 class Reconciliation:
     """Runs beside the stage that collects, in the same process."""
 
-    def __init__(self, datasets: LiveDatasets, transport: Transport) -> None:
+    def __init__(self, datasets: Datasets, transport: Transport) -> None:
         self._datasets = datasets
         self._transport = transport
         self._announced: dict[str, RunStored] = {}
@@ -113,7 +113,7 @@ class Reconciliation:
             await self._datasets.record(changed)
             if self._unrecorded[growing] is changed:
                 del self._unrecorded[growing]
-        marked = _marked(self._datasets.unread)
+        marked = self._datasets.unread
         if marked:
             self._announced.clear()
             self._exhausted.clear()
@@ -128,9 +128,8 @@ class Reconciliation:
         await self._read_again(None if marked else asked)
         self._damaged = set(self._faults)
         self._exhausted |= lacking - self._damaged
-        # A folder that was emptied again meanwhile is to be read again.
-        if marked and marked == _marked(self._datasets.unread):
-            self._datasets.unread.unlink(missing_ok=True)
+        if marked:
+            await self._datasets.mark_read(marked)
 
     async def _lacks(self, growing: str) -> bool:
         """Whether the topics may hold what a dataset lacks; announces one that is complete or stays incomplete."""
@@ -224,8 +223,3 @@ class Reconciliation:
 
 def _expected(changed: RunChanged) -> int:
     return changed.progress.accepted + changed.progress.rejected
-
-
-def _marked(unread: Path) -> int:
-    """Returns when the mark was set; 0 if it is not."""
-    return unread.stat().st_mtime_ns if unread.exists() else 0

@@ -11,9 +11,11 @@ from typing import Any
 from soliloquy.dataset.layout import ACCEPTED, KINDS, LISTS, PROMPTS, REJECTED
 from soliloquy.dataset.storage import Storage, StorageUnavailable
 from soliloquy.recipes.labels import labels_of
+from soliloquy.recipes.recipe import find
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.files import parsed_json
 from soliloquy.v1 import conversation_pb2, dataset_pb2, runs_pb2, sandbox_pb2
+from soliloquy.v1.runs_pb2 import Run
 
 MANIFEST = "manifest.json"
 FORMAT = 2
@@ -180,4 +182,20 @@ def versions(recipe: str = "") -> dict[str, Any]:
             file.name.rpartition("/")[2]: sha256(file.serialized_pb).hexdigest()
             for file in (*(module.DESCRIPTOR for module in _CONTRACT), *labels)
         },
+    }
+
+
+def identity(run: Run) -> dict[str, Any]:
+    """Describes a run of the gateway, and the version that writes its dataset."""
+    return {
+        "run": run.id,
+        "growing": run.growing,
+        "recipe": run.recipe,
+        "seed": run.seed,
+        "max_turns": run.max_turns,
+        "max_attempts": run.max_attempts,
+        "enrich": run.enrich,
+        "classifiers_sha256": run.classifiers,
+        "prompts_sha256": find(run.recipe).fingerprints(run.prompts),
+        **versions(run.recipe),
     }

@@ -25,7 +25,7 @@ from soliloquy.runtime.model.opening import ModelByRole, open_models
 from soliloquy.v1.events_pb2 import ConversationFinished, ProblemSubmitted, RunCancelled, RunChanged, RunStanding
 
 if TYPE_CHECKING:
-    from soliloquy_services.collector.live_datasets import LiveDatasets
+    from soliloquy_services.collector.datasets import Datasets
     from soliloquy_services.executor.handler import JobExecutor
     from soliloquy_services.executor.policy import SandboxSettings
     from soliloquy_services.executor.pool import SandboxPool
@@ -38,13 +38,13 @@ class Assembly:
     # Running if one of the services is the executor.
     sandboxes: "SandboxPool | None"
     # Open if one of the services is the collector.
-    datasets: "LiveDatasets | None"
+    datasets: "Datasets | None"
 
 
 @asynccontextmanager
 async def assembled(assignment: Assignment) -> AsyncIterator[Assembly]:
     """Builds the services, and keeps what they need open while the context is entered."""
-    from soliloquy_services.collector.live_datasets import LiveDatasets
+    from soliloquy_services.collector.datasets import datasets_of
     from soliloquy_services.collector.settings import LiveSettings
     from soliloquy_services.executor.policy import SandboxSettings
     from soliloquy_services.executor.pool import SandboxPool
@@ -66,9 +66,9 @@ async def assembled(assignment: Assignment) -> AsyncIterator[Assembly]:
         )
         sandbox = assignment.sandbox or SandboxSettings()
         live = assignment.datasets or LiveSettings()
-        sandboxes, datasets = SandboxPool(sandbox), LiveDatasets(live)
-        collects, executes = "collector" in assignment.services, "executor" in assignment.services
-        if collects:
+        sandboxes, executes = SandboxPool(sandbox), "executor" in assignment.services
+        datasets = datasets_of(live) if "collector" in assignment.services else None
+        if datasets:
             await _open(datasets, live.data, stack)
         if executes:
             stack.push_async_callback(sandboxes.stop)
@@ -87,7 +87,7 @@ async def assembled(assignment: Assignment) -> AsyncIterator[Assembly]:
             services=services,
             models=models,
             sandboxes=sandboxes if executes else None,
-            datasets=datasets if collects else None,
+            datasets=datasets,
         )
 
 
@@ -116,7 +116,7 @@ def _builders(
     judges: Judges,
     sandboxes: "JobExecutor",
     sandbox: "SandboxSettings | None" = None,
-    datasets: "LiveDatasets | None" = None,
+    datasets: "Datasets | None" = None,
 ) -> Mapping[str, Callable[[], Service]]:
     """Returns what builds each service, the collector with datasets of the usual settings unless others are given."""
     import soliloquy_services.codegen.app
@@ -127,11 +127,11 @@ def _builders(
     import soliloquy_services.planner.app
     import soliloquy_services.student.app
     import soliloquy_services.tutor.app
-    from soliloquy_services.collector.live_datasets import LiveDatasets
+    from soliloquy_services.collector.datasets import datasets_of
     from soliloquy_services.collector.settings import LiveSettings
     from soliloquy_services.executor.policy import SandboxSettings
 
-    settings, kept = sandbox or SandboxSettings(), datasets or LiveDatasets(LiveSettings())
+    settings, kept = sandbox or SandboxSettings(), datasets or datasets_of(LiveSettings())
     return {
         "curriculum": soliloquy_services.curriculum.app.service,
         "planner": lambda: soliloquy_services.planner.app.service(model),
@@ -140,7 +140,7 @@ def _builders(
         "codegen": lambda: soliloquy_services.codegen.app.service(model, reserve),
         "executor": lambda: soliloquy_services.executor.app.service(settings, sandboxes),
         "composer": lambda: soliloquy_services.composer.app.service(model, judges, reserve),
-        "collector": lambda: soliloquy_services.collector.app.service(kept),
+        "collector": lambda: soliloquy_services.collector.app.service(kept, kept.in_flight),
     }
 
 
@@ -158,7 +158,7 @@ async def next_event(event: ConversationEvent, handlers: Mapping[type[Message], 
     return following
 
 
-async def _open(datasets: "LiveDatasets", data: Path, stack: AsyncExitStack) -> None:
+async def _open(datasets: "Datasets", data: Path, stack: AsyncExitStack) -> None:
     try:
         await stack.enter_async_context(datasets)
     except Locked as error:

@@ -38,7 +38,7 @@ from soliloquy.runtime.transports.opening import open_transport
 from soliloquy.runtime.transports.port import Transport, Unanswered
 
 if TYPE_CHECKING:
-    from soliloquy_services.collector.live_datasets import LiveDatasets
+    from soliloquy_services.collector.datasets import Datasets
     from soliloquy_services.collector.reconciliation import Reconciliation
     from soliloquy_services.executor.pool import SandboxPool
     from soliloquy_services.gateway.service import Gateway
@@ -132,7 +132,7 @@ class Worker:
             self.addresses += addresses
             await self._stopping.wait()
 
-    async def _reconcile(self, datasets: "LiveDatasets", transport: Transport) -> None:
+    async def _reconcile(self, datasets: "Datasets", transport: Transport) -> None:
         from soliloquy_services.collector.reconciliation import Reconciliation
 
         self._reconciliation = Reconciliation(datasets, transport)

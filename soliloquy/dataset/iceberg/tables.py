@@ -25,6 +25,8 @@ T = TypeVar("T")
 _LOCATION = re.compile(rf"{TABLES}([\w-]+)/([\w.-]+)(?:/([\w.-]+))?")
 # Names each dataset's run, as a JSON object, and holds the prompts that the run changed.
 _RUNS = pa.schema([("dataset", pa.string()), ("identity", pa.string()), ("prompts", pa.map_(pa.string(), pa.string()))])
+# The property that the table of conversations has while all that the topics hold is to be read again.
+UNREAD = "soliloquy.unread"
 # Statistics of hundreds of columns would make the manifests longer than the files; these columns find rows.
 _FOUND_BY = ("dataset", "kind", "bucket", "id", "ordinal", "attempt", "arrival")
 _PROPERTIES = {
@@ -36,6 +38,9 @@ _PROPERTIES = {
     "write.metadata.delete-after-commit.enabled": "true",
     "write.metadata.previous-versions-max": "20",
     "commit.manifest-merge.enabled": "true",
+    # Before a commit is tried again, its rows are compared with those of the commit that came before.
+    "commit.retry.num-retries": "0",
+    UNREAD: "created",
 }
 
 

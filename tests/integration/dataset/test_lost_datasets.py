@@ -92,7 +92,7 @@ async def collecting(folder: Path, *, seconds: float = 600.0, store: str = "") -
         LiveDatasets(settings) as datasets,
         reconciled(datasets, transport) as reconciliation,
     ):
-        await until(lambda: not datasets.unread.exists())
+        await until(lambda: not datasets.unread)
         yield Collector(transport=transport, datasets=datasets, reconciliation=reconciliation)
 
 

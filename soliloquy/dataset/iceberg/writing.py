@@ -1,0 +1,256 @@
+"""Appends conversations to the tables of a store, each of them once, however many processes append."""
+
+import json
+import logging
+import time
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
+from itertools import groupby, islice, takewhile
+from operator import attrgetter
+
+import pyarrow as pa
+from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
+from pyiceberg.expressions import And, BooleanExpression, EqualTo, Or
+from pyiceberg.io.pyarrow import _dataframe_to_data_files
+from pyiceberg.manifest import DataFile
+from pyiceberg.table import Table, Transaction
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.snapshots import Operation, Snapshot, ancestors_of
+
+from soliloquy.dataset.iceberg.rows import BUCKET_ORDINALS, table_rows, table_schema
+from soliloquy.dataset.iceberg.tables import UNREAD, Location, Tables, attempt
+from soliloquy.dataset.ids import IdSet
+from soliloquy.dataset.manifest import identity
+from soliloquy.dataset.shards import GROUP_ROWS
+from soliloquy.recipes.prompts import own_texts
+from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.dataset_pb2 import Collected
+from soliloquy.v1.runs_pb2 import Run
+
+# The snapshot property with the offset after the last event of each partition whose rows it added.
+OFFSETS = "soliloquy.offsets"
+# The buckets whose ids are in memory; the least recently used is forgotten first.
+KNOWN_BUCKETS = 64
+
+_log = logging.getLogger(__name__)
+
+# A conversation and its dataset.
+Arrival = tuple[str, Collected]
+
+
+class _Change(Transaction):
+    """Copies the metadata, which are long, only once there is something to change: that took most of a commit."""
+
+    @property
+    def table_metadata(self) -> TableMetadata:
+        return super().table_metadata if self._updates else self._table.metadata
+
+
+class TableWriter:
+    """Used by one thread at a time; after an error, the same call can be repeated.
+
+    Each commit asserts the snapshot whose ids are known, so that nobody adds one of its conversations in between. A
+    commit of unknown outcome is found as one of somebody else: its conversations are known afterwards.
+    """
+
+    def __init__(self, location: Location) -> None:
+        self._location = location
+        self._tables: Tables | None = None
+        # The snapshot whose ids are known, of the buckets that are.
+        self._seen: Snapshot | None = None
+        self._known: OrderedDict[tuple[str, int], IdSet] = OrderedDict()
+        # The datasets that are in the table of runs, and the recipes for which the table has columns.
+        self._introduced: set[str] = set()
+        self._fitted: set[str] = set()
+        # The value of UNREAD when the table was last looked at.
+        self.unread = ""
+
+    def append(self, arrivals: Sequence[Arrival]) -> None:
+        """Returns once the table holds them all; raises StorageUnavailable."""
+        attempt(self._location, lambda: self._append(arrivals))
+
+    def holds(self, dataset: str, conversation: Conversation) -> bool:
+        """Whether the table held the conversation when it was last looked at; raises StorageUnavailable."""
+        return attempt(self._location, lambda: conversation.id in self._ids(dataset, conversation.ordinal))
+
+    def count(self, dataset: str) -> int:
+        """Counts the conversations of a dataset; raises StorageUnavailable."""
+
+        def count() -> int:
+            scan = self._synced().scan(row_filter=_equal("dataset", dataset))
+            return sum(task.file.record_count for task in scan.plan_files())
+
+        return attempt(self._location, count)
+
+    def look(self) -> None:
+        """Notices what others did to the table; raises StorageUnavailable."""
+        attempt(self._location, self._synced)
+
+    def mark_read(self, mark: str) -> None:
+        """Removes UNREAD unless it was set again meanwhile; raises StorageUnavailable."""
+
+        def remove() -> None:
+            table = self._synced()
+            if self.unread == mark:
+                with _Change(table) as change:
+                    change.remove_properties(UNREAD)
+                self.unread = ""
+
+        attempt(self._location, remove)
+
+    def _append(self, arrivals: Sequence[Arrival]) -> None:
+        new: list[Arrival] = []
+        files: list[DataFile] = []
+        while True:
+            try:
+                self._prepare(arrivals)
+                table = self._synced()
+                left = self._unknown(arrivals)
+                if left != new:
+                    for file in files:
+                        table.io.delete(file.file_path)
+                    new, files = left, list(_written(table, left))
+                if new:
+                    self._commit(table, new, files)
+                break
+            except CommitFailedException:
+                # Somebody else has committed; this was not.
+                continue
+        while len(self._known) > KNOWN_BUCKETS:
+            self._known.popitem(last=False)
+
+    def _prepare(self, arrivals: Iterable[Arrival]) -> None:
+        """Adds the datasets to the table of runs, and the columns of their recipes."""
+        first = {dataset: one for dataset, one in arrivals if dataset not in self._introduced}
+        for dataset, one in first.items():
+            self._introduce(dataset, Conversation.FromString(one.conversation).run)
+        for recipe in {one.recipe for _, one in arrivals} - self._fitted:
+            with self._opened().conversations.update_schema() as update:
+                update.union_by_name(table_schema(recipe))
+            self._fitted.add(recipe)
+
+    def _introduce(self, dataset: str, run: Run) -> None:
+        runs = self._opened().runs.refresh()
+        if not runs.scan(row_filter=_equal("dataset", dataset), selected_fields=("dataset",)).to_arrow().num_rows:
+            texts = own_texts(run.recipe) | dict(run.prompts) if run.prompts else {}
+            row = {"dataset": dataset, "identity": json.dumps(identity(run)), "prompts": list(texts.items())}
+            runs.append(pa.Table.from_pylist([row], runs.schema().as_arrow()))
+        self._introduced.add(dataset)
+
+    def _commit(self, table: Table, arrivals: Sequence[Arrival], files: Iterable[DataFile]) -> None:
+        if _id(table.current_snapshot()) != _id(self._seen):
+            # A change of the schema or of a property, made since, has read what others added.
+            raise CommitFailedException("the table has changed")
+        with _Change(table) as change, change.update_snapshot({OFFSETS: _offsets(arrivals)}).merge_append() as add:
+            for file in files:
+                add.append_data_file(file)
+        self._seen = table.current_snapshot()
+        for dataset, one in arrivals:
+            self._ids(dataset, one.ordinal).add(one.id)
+
+    def _unknown(self, arrivals: Sequence[Arrival]) -> list[Arrival]:
+        """Returns those that the table does not hold, in the order of their files."""
+        new = {one.id: (dataset, one) for dataset, one in arrivals if one.id not in self._ids(dataset, one.ordinal)}
+        return sorted(new.values(), key=lambda each: (each[1].recipe, each[0], each[1].ordinal, each[1].attempt))
+
+    def _ids(self, dataset: str, ordinal: int) -> IdSet:
+        """Returns the ids of a bucket."""
+        bucket = dataset, ordinal // BUCKET_ORDINALS
+        if bucket not in self._known:
+            wanted = And(_equal("dataset", dataset), _equal("bucket", bucket[1]))
+            stored = self._opened().conversations.scan(row_filter=wanted, selected_fields=("id",)).to_arrow()
+            self._known[bucket] = ids = IdSet()
+            for conversation_id in stored["id"].to_pylist():
+                ids.add(conversation_id)
+        self._known.move_to_end(bucket)
+        return self._known[bucket]
+
+    def _opened(self) -> Tables:
+        if self._tables is None:
+            self._tables = Tables.created(self._location)
+            # One that is no ancestor of the current snapshot was rolled back while nobody looked.
+            snapshots = self._tables.conversations.snapshots()
+            self._seen = max(snapshots, key=attrgetter("sequence_number"), default=None)
+            self._known.clear()
+            self._introduced.clear()
+            self._fitted.clear()
+        return self._tables
+
+    def _synced(self) -> Table:
+        """Returns the table as it is now; the ids that were added meanwhile are known."""
+        table = self._opened().conversations
+        try:
+            table.refresh()
+        except (NoSuchTableError, ValueError):
+            # Somebody dropped the table, and perhaps made another one of its name.
+            self._tables = None
+            table = self._opened().conversations
+        head = table.current_snapshot()
+        if _id(head) != _id(self._seen):
+            since, is_rolled_back = _since(table, self._seen)
+            if is_rolled_back:
+                _log.error("%s was rolled back: all that the topics hold is read again", self._location)
+                with _Change(table) as change:
+                    change.set_properties({UNREAD: str(time.time())})
+            self._learn(table, since)
+            self._seen = head
+        self.unread = table.properties.get(UNREAD, "")
+        return table
+
+    def _learn(self, table: Table, since: Sequence[Snapshot] | None) -> None:
+        """Adds the ids of these snapshots to the known ones; forgets all if that cannot be told from snapshots."""
+        if since is None or any(one.summary is None or one.summary.operation != Operation.APPEND for one in since):
+            self._known.clear()
+        if since and self._known:
+            datasets = [_equal("dataset", dataset) for dataset in {dataset for dataset, _ in self._known}]
+            added = table.incremental_append_scan(
+                row_filter=reduce(Or, datasets), selected_fields=("dataset", "bucket", "id")
+            )
+            added = added.from_snapshot_id_inclusive(since[-1].snapshot_id).to_snapshot_id_inclusive(
+                since[0].snapshot_id
+            )
+            for row in added.to_arrow().to_pylist():
+                if ids := self._known.get((row["dataset"], row["bucket"])):
+                    ids.add(row["id"])
+
+
+def _written(table: Table, arrivals: Sequence[Arrival]) -> Iterator[DataFile]:
+    """Writes files, which count once a commit names them."""
+    for _, alike in groupby((one for _, one in arrivals), key=attrgetter("recipe")):
+        # A few at a time, since Arrow holds what a list has before it is a column.
+        batches = []
+        while group := list(islice(alike, GROUP_ROWS)):
+            batches.append(table_rows(group))
+        yield from _dataframe_to_data_files(table.metadata, pa.Table.from_batches(batches), table.io)
+
+
+def _offsets(arrivals: Iterable[Arrival]) -> str:
+    offsets: defaultdict[str, dict[int, int]] = defaultdict(dict)
+    for _, one in arrivals:
+        if one.HasField("origin"):
+            known = offsets[one.origin.topic]
+            known[one.origin.partition] = max(one.origin.offset + 1, known.get(one.origin.partition, 0))
+    return json.dumps(offsets)
+
+
+def _id(snapshot: Snapshot | None) -> int | None:
+    return snapshot.snapshot_id if snapshot else None
+
+
+def _since(table: Table, seen: Snapshot | None) -> tuple[list[Snapshot] | None, bool]:
+    """Returns the snapshots after one, newest first, None if that cannot be told; and whether it was rolled back."""
+    head = table.current_snapshot()
+    earliest = (seen.sequence_number or 0) if seen else -1
+    since = list(takewhile(lambda one: (one.sequence_number or 0) > earliest, ancestors_of(head, table.metadata)))
+    before = since[-1].parent_snapshot_id if since else _id(head)
+    if before == _id(seen):
+        return since, False
+    # An ancestor that the table no longer lists has expired, and so has what was seen, perhaps.
+    has_expired = seen is None or (before is not None and table.snapshot_by_id(before) is None)
+    return None, not has_expired
+
+
+def _equal(column: str, value: str | int) -> BooleanExpression:
+    # The checker takes it for a pydantic model without its own constructor.
+    return EqualTo(column, value)  # type: ignore[arg-type,call-arg]
