@@ -36,8 +36,6 @@ def _scales(context: click.Context, parameter: click.Parameter, given: tuple[str
                 f"invalid scale {text!r}: use SERVICE=N, e.g. student=2, with {', '.join(SERVICES)}"
             )
         scales[name] = int(number)
-    if scales["collector"] > 1:
-        raise click.BadParameter("collector cannot exceed 1: two collectors would write the same files")
     return scales
 
 

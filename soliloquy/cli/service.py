@@ -23,6 +23,7 @@ from soliloquy.cli.service_options import (
     KAFKA,
     REQUIRED_KAFKA,
     SERVER_TLS,
+    STORE,
     TLS_HELP,
     GatewayOptions,
     client_tls,
@@ -98,7 +99,7 @@ def gateway(
     *,
     listen: str = option("Serve HTTP and the console there.", type=ADDRESS),
     data: str | None = option("The collector's --data.", metavar="DIR", type=click.Path(file_okay=False, exists=True)),
-    store: str | None = option("The collector's --store, as s3://bucket/folder.", metavar="URL"),
+    store: str | None = option("The collector's --store.", metavar=STORE),
     sandbox: str | None = option(f"The executor's --grpc, for chats; {TLS_HELP}", type=ADDRESS),
     kafka: KafkaSettings = REQUIRED_KAFKA,
     gateway: GatewayOptions = GATEWAY,
@@ -163,6 +164,12 @@ def up(
     of a model is reported, and runs wait until it is over.
     """
     check_recipes()
+    if scales["collector"] > 1 and not datasets.in_tables:
+        raise click.UsageError(
+            f"--scale: {scales['collector']} collectors would write the same files: use a --store of tables, or one"
+        )
+    if not kafka and datasets.data == Path():
+        raise click.UsageError("up requires --data DIR without --kafka")
     divided = processes(scales, on_kafka=kafka is not None, console=console)
     console = console_address(console, on_kafka=kafka is not None)
     if console is None and (given := [name for name, value in asdict(gateway).items() if value]):

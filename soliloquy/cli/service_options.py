@@ -85,25 +85,33 @@ def chosen_prompts(recipe: str, place: Path | None) -> Mapping[str, str]:
     return changed
 
 
+STORE = "s3://BUCKET/FOLDER|iceberg:CATALOG/NAMESPACE"
+
+
 def collector_options() -> Any:
     """Returns the options of the collector, which make its settings."""
     from soliloquy_services.collector.settings import LiveSettings
 
     usual = LiveSettings()
     rows_text = "Conversations in a shard, the unit that readers open."
-    seconds_text = "The longest that a conversation waits for its shard, and its readers for it."
+    seconds_text = "The longest that a conversation waits for its shard, and its readers for it; 5s at most in tables."
     seconds = f"{usual.shard_seconds:g}s"
 
     def settings(
-        data: Path = option("Where the collector keeps finished conversations.", type=NEW_FOLDER),
-        store: str = option("An object store for datasets: s3://bucket/folder.", default="", metavar="URL"),
+        data: Path | None = option("Where the collector keeps finished conversations.", type=NEW_FOLDER),
+        store: str = option("An object store for datasets, or tables; docs/operating.md.", default="", metavar=STORE),
         shard_rows: int = option(rows_text, default=usual.limits.rows, type=COUNT),
         shard_seconds: float = option(seconds_text, default=seconds, type=DURATION),
     ) -> LiveSettings:
-        # The collector's lock tells its folder from others.
-        refuse_foreign(data, "lock", option="--data")
         limits = ShardLimits(rows=shard_rows)
-        return LiveSettings(data=data, store=store, shard_seconds=shard_seconds, limits=limits)
+        made = LiveSettings(data=data or Path(), store=store, shard_seconds=shard_seconds, limits=limits)
+        if data:
+            # The collector's lock tells its folder from others.
+            refuse_foreign(data, "lock", option="--data")
+        elif not made.in_tables:
+            command = click.get_current_context().command_path.removeprefix("soliloquy ")
+            raise click.UsageError(f"{command} requires --data DIR, or a --store of tables")
+        return made
 
     return gathered(settings)
 
