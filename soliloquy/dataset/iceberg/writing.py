@@ -11,7 +11,7 @@ from operator import attrgetter
 
 import pyarrow as pa
 from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
-from pyiceberg.expressions import And, BooleanExpression, EqualTo, Or
+from pyiceberg.expressions import And, Or
 from pyiceberg.io.pyarrow import _dataframe_to_data_files
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table, Transaction
@@ -19,7 +19,7 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Operation, Snapshot, ancestors_of
 
 from soliloquy.dataset.iceberg.rows import BUCKET_ORDINALS, table_rows, table_schema
-from soliloquy.dataset.iceberg.tables import UNREAD, Location, Tables, attempt
+from soliloquy.dataset.iceberg.tables import UNREAD, Location, Tables, attempt, equal
 from soliloquy.dataset.ids import IdSet
 from soliloquy.dataset.manifest import identity
 from soliloquy.dataset.shards import GROUP_ROWS
@@ -78,7 +78,7 @@ class TableWriter:
         """Counts the conversations of a dataset; raises StorageUnavailable."""
 
         def count() -> int:
-            scan = self._synced().scan(row_filter=_equal("dataset", dataset))
+            scan = self._synced().scan(row_filter=equal("dataset", dataset))
             return sum(task.file.record_count for task in scan.plan_files())
 
         return attempt(self._location, count)
@@ -95,7 +95,7 @@ class TableWriter:
             if self.unread == mark:
                 with _Change(table) as change:
                     change.remove_properties(UNREAD)
-                self.unread = ""
+                self._synced()
 
         attempt(self._location, remove)
 
@@ -104,8 +104,7 @@ class TableWriter:
         files: list[DataFile] = []
         while True:
             try:
-                self._prepare(arrivals)
-                table = self._synced()
+                table = self._prepared(arrivals)
                 left = self._unknown(arrivals)
                 if left != new:
                     for file in files:
@@ -120,28 +119,29 @@ class TableWriter:
         while len(self._known) > KNOWN_BUCKETS:
             self._known.popitem(last=False)
 
-    def _prepare(self, arrivals: Iterable[Arrival]) -> None:
-        """Adds the datasets to the table of runs, and the columns of their recipes."""
+    def _prepared(self, arrivals: Iterable[Arrival]) -> Table:
+        """Returns the table as it is now, with the columns of the recipes; the table of runs has their datasets."""
+        table = self._synced()
         first = {dataset: one for dataset, one in arrivals if dataset not in self._introduced}
         for dataset, one in first.items():
             self._introduce(dataset, Conversation.FromString(one.conversation).run)
-        for recipe in {one.recipe for _, one in arrivals} - self._fitted:
-            with self._opened().conversations.update_schema() as update:
+        lacking = {one.recipe for _, one in arrivals} - self._fitted
+        for recipe in lacking:
+            with table.update_schema() as update:
                 update.union_by_name(table_schema(recipe))
             self._fitted.add(recipe)
+        # The answer to a change has what others added meanwhile.
+        return self._synced() if lacking else table
 
     def _introduce(self, dataset: str, run: Run) -> None:
         runs = self._opened().runs.refresh()
-        if not runs.scan(row_filter=_equal("dataset", dataset), selected_fields=("dataset",)).to_arrow().num_rows:
+        if not runs.scan(row_filter=equal("dataset", dataset), selected_fields=("dataset",)).to_arrow().num_rows:
             texts = own_texts(run.recipe) | dict(run.prompts) if run.prompts else {}
             row = {"dataset": dataset, "identity": json.dumps(identity(run)), "prompts": list(texts.items())}
             runs.append(pa.Table.from_pylist([row], runs.schema().as_arrow()))
         self._introduced.add(dataset)
 
     def _commit(self, table: Table, arrivals: Sequence[Arrival], files: Iterable[DataFile]) -> None:
-        if _id(table.current_snapshot()) != _id(self._seen):
-            # A change of the schema or of a property, made since, has read what others added.
-            raise CommitFailedException("the table has changed")
         with _Change(table) as change, change.update_snapshot({OFFSETS: _offsets(arrivals)}).merge_append() as add:
             for file in files:
                 add.append_data_file(file)
@@ -158,7 +158,7 @@ class TableWriter:
         """Returns the ids of a bucket."""
         bucket = dataset, ordinal // BUCKET_ORDINALS
         if bucket not in self._known:
-            wanted = And(_equal("dataset", dataset), _equal("bucket", bucket[1]))
+            wanted = And(equal("dataset", dataset), equal("bucket", bucket[1]))
             stored = self._opened().conversations.scan(row_filter=wanted, selected_fields=("id",)).to_arrow()
             self._known[bucket] = ids = IdSet()
             for conversation_id in stored["id"].to_pylist():
@@ -186,15 +186,14 @@ class TableWriter:
             # Somebody dropped the table, and perhaps made another one of its name.
             self._tables = None
             table = self._opened().conversations
-        head = table.current_snapshot()
-        if _id(head) != _id(self._seen):
+        if _id(table.current_snapshot()) != _id(self._seen):
             since, is_rolled_back = _since(table, self._seen)
             if is_rolled_back:
                 _log.error("%s was rolled back: all that the topics hold is read again", self._location)
                 with _Change(table) as change:
                     change.set_properties({UNREAD: str(time.time())})
             self._learn(table, since)
-            self._seen = head
+            self._seen = table.current_snapshot()
         self.unread = table.properties.get(UNREAD, "")
         return table
 
@@ -203,14 +202,12 @@ class TableWriter:
         if since is None or any(one.summary is None or one.summary.operation != Operation.APPEND for one in since):
             self._known.clear()
         if since and self._known:
-            datasets = [_equal("dataset", dataset) for dataset in {dataset for dataset, _ in self._known}]
-            added = table.incremental_append_scan(
-                row_filter=reduce(Or, datasets), selected_fields=("dataset", "bucket", "id")
-            )
-            added = added.from_snapshot_id_inclusive(since[-1].snapshot_id).to_snapshot_id_inclusive(
-                since[0].snapshot_id
-            )
-            for row in added.to_arrow().to_pylist():
+            datasets = [equal("dataset", dataset) for dataset in {dataset for dataset, _ in self._known}]
+            columns = ("dataset", "bucket", "id")
+            scan = table.incremental_append_scan(row_filter=reduce(Or, datasets), selected_fields=columns)
+            first, last = since[-1].snapshot_id, since[0].snapshot_id
+            added = scan.from_snapshot_id_inclusive(first).to_snapshot_id_inclusive(last).to_arrow()
+            for row in added.to_pylist():
                 if ids := self._known.get((row["dataset"], row["bucket"])):
                     ids.add(row["id"])
 
@@ -241,16 +238,13 @@ def _id(snapshot: Snapshot | None) -> int | None:
 def _since(table: Table, seen: Snapshot | None) -> tuple[list[Snapshot] | None, bool]:
     """Returns the snapshots after one, newest first, None if that cannot be told; and whether it was rolled back."""
     head = table.current_snapshot()
-    earliest = (seen.sequence_number or 0) if seen else -1
+    if seen is None:
+        return None, False
+    earliest = seen.sequence_number or 0
     since = list(takewhile(lambda one: (one.sequence_number or 0) > earliest, ancestors_of(head, table.metadata)))
     before = since[-1].parent_snapshot_id if since else _id(head)
-    if before == _id(seen):
+    if before == seen.snapshot_id:
         return since, False
-    # An ancestor that the table no longer lists has expired, and so has what was seen, perhaps.
-    has_expired = seen is None or (before is not None and table.snapshot_by_id(before) is None)
+    # One whose parent the table no longer lists may descend from what was seen.
+    has_expired = bool(since) and (before is None or table.snapshot_by_id(before) is None)
     return None, not has_expired
-
-
-def _equal(column: str, value: str | int) -> BooleanExpression:
-    # The checker takes it for a pydantic model without its own constructor.
-    return EqualTo(column, value)  # type: ignore[arg-type,call-arg]

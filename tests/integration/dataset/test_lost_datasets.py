@@ -25,6 +25,7 @@ from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.conversation_pb2 import Ending
 from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished, RunChanged, RunProgress, RunStored
 from soliloquy.v1.runs_pb2 import Run, RunState
+from soliloquy_services.collector.datasets import Datasets
 from soliloquy_services.collector.handler import collect
 from soliloquy_services.collector.live_datasets import LiveDatasets
 from soliloquy_services.collector.reconciliation import Reconciliation
@@ -48,7 +49,7 @@ class Collector:
     """A collector without its stage: no group reads the topics, which therefore keep their events."""
 
     transport: Transport
-    datasets: LiveDatasets
+    datasets: Datasets
     reconciliation: Reconciliation
     progress: RunProgress = field(default_factory=RunProgress)
 
@@ -97,7 +98,7 @@ async def collecting(folder: Path, *, seconds: float = 600.0, store: str = "") -
 
 
 @asynccontextmanager
-async def reconciled(datasets: LiveDatasets, transport: Transport) -> AsyncIterator[Reconciliation]:
+async def reconciled(datasets: Datasets, transport: Transport) -> AsyncIterator[Reconciliation]:
     reconciliation = Reconciliation(datasets, transport)
     reconciling = asyncio.create_task(reconciliation.run())
     try:

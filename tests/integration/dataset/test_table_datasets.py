@@ -1,0 +1,131 @@
+"""Collectors whose datasets are tables: what is handled is committed, and what somebody takes away comes again."""
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from soliloquy.dataset.iceberg.tables import Location, Tables
+from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.transports.embedded import EmbeddedTransport
+from soliloquy_services.collector.settings import LiveSettings
+from soliloquy_services.collector.table_datasets import TableDatasets
+from tests.integration.dataset.test_lost_datasets import RUN, Collector, once, reconciled
+from tests.unit.collector.collecting import numbered
+from tests.unit.dataset.iceberg.catalogs import catalog_in
+from tests.waiting import until
+
+CONVERSATIONS = 10
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("soliloquy_services.collector.reconciliation.LOOK_SECONDS", 0.05)
+    monkeypatch.setattr("soliloquy_services.collector.table_datasets.LOOK_SECONDS", 0.2)
+    monkeypatch.setattr("soliloquy_services.collector.table_datasets.PAUSE_SECONDS", 0.1)
+
+
+@pytest.fixture
+def location(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Location:
+    return catalog_in(tmp_path, monkeypatch)
+
+
+def opened(location: Location, seconds: float = 0.1) -> TableDatasets:
+    return TableDatasets(LiveSettings(store=str(location), shard_seconds=seconds))
+
+
+def held(location: Location) -> Counter[str]:
+    table = Tables.opened(location).conversations
+    return Counter(table.scan(selected_fields=("id",)).to_arrow()["id"].to_pylist())
+
+
+def holds_all(location: Location) -> bool:
+    with contextlib.suppress(Failure):
+        return held(location) == once(CONVERSATIONS)
+    # Somebody has dropped the tables.
+    return False
+
+
+async def test_collectors_beside_each_other_hold_each_conversation_once(location: Location) -> None:
+    async with opened(location) as one, opened(location) as other:
+        adding = [each.add(numbered(ordinal), []) for each in (one, other) for ordinal in range(CONVERSATIONS)]
+        await asyncio.gather(*adding)
+        assert held(location) == once(CONVERSATIONS)
+        assert await one.written(RUN) == CONVERSATIONS
+
+
+async def test_what_waits_is_committed_when_the_collector_stops(location: Location) -> None:
+    async with opened(location, seconds=600.0) as datasets:
+        adding = asyncio.create_task(datasets.add(numbered(0), []))
+        await until(lambda: datasets._waiting)
+    await adding
+    assert held(location) == once(1)
+
+
+async def test_a_full_commit_waits_for_nothing(location: Location, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("soliloquy_services.collector.table_datasets.COMMIT_ROWS", 3)
+    async with opened(location, seconds=600.0) as datasets:
+        await asyncio.gather(*(datasets.add(numbered(ordinal), []) for ordinal in range(3)))
+    assert held(location) == once(3)
+
+
+def roll_back(location: Location) -> None:
+    table = Tables.opened(location).conversations
+    first = table.snapshots()[0].snapshot_id
+    table.manage_snapshots().rollback_to_snapshot(first).commit()
+
+
+def drop(location: Location) -> None:
+    tables = Tables.opened(location)
+    for table in (tables.conversations, tables.runs):
+        table.catalog.drop_table(table.name())
+
+
+@pytest.mark.parametrize("harm", [roll_back, drop])
+@pytest.mark.parametrize("runs", [True, False])
+async def test_what_somebody_takes_away_is_read_again(
+    tmp_path: Path, location: Location, harm: Callable[[Location], None], runs: bool
+) -> None:
+    async def collected(transport: EmbeddedTransport, datasets: TableDatasets, *, taken: bool) -> None:
+        async with reconciled(datasets, transport) as reconciliation:
+            await until(lambda: not datasets.unread)
+            collector = Collector(transport=transport, datasets=datasets, reconciliation=reconciliation)
+            if taken:
+                for part in (range(3), range(3, CONVERSATIONS)):
+                    await collector.finish(*part)
+                    await collector.collect()
+            if taken and runs:
+                harm(location)
+            await until(lambda: holds_all(location))
+
+    async with EmbeddedTransport(tmp_path / "log.sqlite") as transport:
+        async with opened(location) as datasets:
+            await collected(transport, datasets, taken=True)
+        if not runs:
+            harm(location)
+            async with opened(location) as datasets:
+                await collected(transport, datasets, taken=False)
+    assert held(location) == once(CONVERSATIONS)
+
+
+async def test_a_catalog_that_is_away_delays_conversations_and_loses_none(
+    tmp_path: Path, location: Location, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise ConnectionError("the catalog does not answer")
+
+    async with opened(location) as datasets:
+        await datasets.add(numbered(0), [])
+        with monkeypatch.context() as away:
+            away.setattr("pyiceberg.catalog.sql.SqlCatalog.load_table", fail)
+            adding = asyncio.create_task(datasets.add(numbered(1), []))
+            await until(lambda: datasets.fault)
+            expected = f"collector: nothing can be committed ({location} failed (the catalog does not answer))"
+            assert datasets.fault == expected
+        await adding
+        await until(lambda: not datasets.fault)
+    assert held(location) == once(2)
