@@ -11,19 +11,19 @@ from typing import Any
 import click
 
 from soliloquy.cli.command import Command, setting
-from soliloquy.cli.options import AS_JSON, EXISTING_FOLDER, PLACE, NewFile, writing_to
+from soliloquy.cli.options import AS_JSON, NewFile, writing_to
 from soliloquy.cli.service_options import KAFKA
 from soliloquy.cli.show import record_of
 from soliloquy.cli.tables import conversation_line, table
 from soliloquy.cli.terminal import answer, echo, json_line
 from soliloquy.dataset.card import CARD, card
+from soliloquy.dataset.layout import TABLES
 from soliloquy.dataset.manifest import MANIFEST
 from soliloquy.dataset.manner import SPEAKERS, Manner
-from soliloquy.dataset.reading import Dataset, NoDataset
+from soliloquy.dataset.reading import Dataset, MissingDataset
 from soliloquy.dataset.report.writing import REPORT, is_report, write_report
-from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.telling_apart import LEAST, ToldApart, tell_apart
-from soliloquy.dataset.verify import findings
+from soliloquy.dataset.verify import findings_at
 from soliloquy.problems.bank.bank import catalogue
 from soliloquy.runtime.events import Undecodable, message_of
 from soliloquy.runtime.failure import Failure
@@ -35,15 +35,24 @@ from soliloquy.v1.events_pb2 import ConversationFinished
 
 
 @click.command(cls=Command)
-@click.argument("place", metavar="DIR|URL", type=PLACE)
-def verify(place: Storage, *, as_json: bool = AS_JSON) -> int:
-    """Recompute every count and checksum of a dataset.
+@click.argument("place", metavar="DIR|URL")
+def verify(place: str, *, as_json: bool = AS_JSON) -> int:
+    """Recompute every count and checksum of a dataset, and look for conversations that are in it twice.
 
-    Prints a line for each difference from its manifest. The exit status is 0 if there are none and 1 if there are some.
+    Prints a line for each difference from its manifest or table. The exit status is 0 if there are none and 1 if there
+    are some.
     """
-    found = [*findings(place)]
-    answer({"dataset": str(place), "findings": found}, found or [f"{place}: matches {MANIFEST}"], as_json=as_json)
+    found = [*findings_at(place)]
+    matched = [] if found else [_matched(place)]
+    answer({"dataset": place, "findings": found}, found or matched, as_json=as_json)
     return 1 if found else 0
+
+
+def _matched(place: str) -> str:
+    if not place.startswith(TABLES):
+        return f"{place}: matches {MANIFEST}"
+    accepted, rejected = (Dataset(place).count(rejected=one) for one in (False, True))
+    return f"{place}: {accepted:,} accepted and {rejected:,} rejected conversations, each once"
 
 
 class _Page(NewFile):
@@ -54,9 +63,9 @@ class _Page(NewFile):
 
 
 @click.command(cls=Command)
-@click.argument("folder", metavar="DIR", type=EXISTING_FOLDER)
+@click.argument("place", metavar="DIR|URL")
 def report(
-    folder: Path,
+    place: str,
     *,
     out: Path | None = setting(
         f"The page to write.  [default: {REPORT} in DIR]", type=_Page(path_type=Path, dir_okay=False)
@@ -64,13 +73,16 @@ def report(
 ) -> None:
     """Write an HTML page with the statistics and all conversations of a dataset.
 
-    The page needs no network. Also writes a dataset card if DIR has none.
+    The page needs no network. Also writes a dataset card if DIR has none; beside the page, if the dataset is no folder.
     """
-    page = out or folder / REPORT
+    if out is None and not Path(place).is_dir():
+        raise click.UsageError(f"report requires --out, because {place} is not a folder")
+    page = out or Path(place) / REPORT
     with writing_to(page):
-        counted = write_report(Dataset(folder), page, catalogue)
-        if not (folder / CARD).exists():
-            (folder / CARD).write_text(card(counted), "utf-8")
+        counted = write_report(Dataset(place), page, catalogue)
+        described = (Path(place) if Path(place).is_dir() else page.parent) / CARD
+        if not described.exists():
+            described.write_text(card(counted), "utf-8")
     echo(f"The report: {page.resolve().as_uri()}")
 
 
@@ -79,9 +91,9 @@ _SHOWN = 12
 
 
 @click.command(cls=Command)
-@click.argument("ours", metavar="DIR", type=EXISTING_FOLDER)
-@click.argument("theirs", metavar="DIR", type=EXISTING_FOLDER)
-def compare(ours: Path, theirs: Path, *, as_json: bool = AS_JSON) -> None:
+@click.argument("ours", metavar="DIR|URL")
+@click.argument("theirs", metavar="DIR|URL")
+def compare(ours: str, theirs: str, *, as_json: bool = AS_JSON) -> None:
     """Compare how people talk in two datasets, and tell them apart.
 
     Prints measures of variety, uptake, repetition and causes of mistakes side by side, and what students do after each
@@ -91,7 +103,7 @@ def compare(ours: Path, theirs: Path, *, as_json: bool = AS_JSON) -> None:
     """
     sides = [_manner(folder) for folder in (ours, theirs)]
     told = tell_apart(*(side.talks for side in sides))
-    answer(_compared(sides, told), _comparison((str(ours), str(theirs)), sides, told), as_json=as_json)
+    answer(_compared(sides, told), _comparison((ours, theirs), sides, told), as_json=as_json)
 
 
 def _comparison(folders: tuple[str, str], sides: list[Manner], told: ToldApart | None) -> Iterator[object]:
@@ -107,7 +119,7 @@ def _comparison(folders: tuple[str, str], sides: list[Manner], told: ToldApart |
     yield table("what gives them away", "weight", *folders, rows=features[:_SHOWN], align="left")
 
 
-def _manner(folder: Path) -> Manner:
+def _manner(folder: str) -> Manner:
     found = Manner()
     for batch in Dataset(folder).batches():
         found.add(batch)
@@ -183,7 +195,7 @@ def _in_shards(folder: str, after: str | None, *, follow: bool) -> Iterator[tupl
             for place, conversation in Dataset(folder).placed(after=after):
                 yield place, conversation
                 after = place
-        except NoDataset:
+        except MissingDataset:
             # A run may not have its first shard yet.
             if not follow or after is not None:
                 raise

@@ -15,7 +15,7 @@ from soliloquy.dataset.layout import PROMPTS, TIMED, UNFINISHED_PROMPTS, WORKING
 from soliloquy.dataset.manifest import UnreadableManifest, read_manifest, shards_of
 from soliloquy.dataset.prompts import read_prompts
 from soliloquy.dataset.rows import RECIPE, NotRows, completed, is_complete, recipe_named, recipe_of, schema
-from soliloquy.dataset.selection import LIST, Filter, NoDataset, condition, selected
+from soliloquy.dataset.selection import LIST, Filter, MissingDataset, NoDataset, condition, selected
 from soliloquy.dataset.source import AFTER
 from soliloquy.dataset.storage import Storage
 from soliloquy.runtime.failure import one_line
@@ -46,7 +46,7 @@ class Folder:
         if manifest is None and not self._journals:
             there = self._storage.folder is None or self._storage.folder.exists()
             nothing = "holds no conversations" if there else "does not exist"
-            raise NoDataset(f"{folder} {nothing}: generate a dataset with soliloquy generate --out {folder}")
+            raise MissingDataset(f"{folder} {nothing}: generate a dataset with soliloquy generate --out {folder}")
         # An unfinished run has journals, and no manifest yet.
         self.manifest: dict[str, Any] = manifest or {"shards": [], "arrival": {}}
         self._bytes = {shard["name"]: shard["bytes"] for shard in self.manifest["shards"]}
@@ -65,11 +65,12 @@ class Folder:
     def batches(
         self,
         kind: str,
-        columns: Sequence[str] | None,
+        columns: Sequence[str] | None = None,
         *,
         without: Sequence[str] = (),
         where: Filter = (),
         after: str | None = None,
+        last: str | None = None,
     ) -> Iterator[pa.RecordBatch]:
         wanted = None if columns is None else [*columns, *(name for name, _, _ in where)]
         for name, start in self._from(after, kind):

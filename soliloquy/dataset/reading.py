@@ -12,14 +12,14 @@ import pyarrow.compute as pc
 from soliloquy.dataset.folder import Folder
 from soliloquy.dataset.layout import ACCEPTED, REJECTED, TABLES
 from soliloquy.dataset.rows import REASONS, messages, recipe_of, rows
-from soliloquy.dataset.selection import Filter, NoDataset
+from soliloquy.dataset.selection import Filter, MissingDataset, NoDataset
 from soliloquy.dataset.source import AFTER, Source
 from soliloquy.dataset.timings import without_timings
 from soliloquy.recipes.packages import DEFAULT
 from soliloquy.runtime.failure import one_line
 from soliloquy.v1.conversation_pb2 import Conversation
 
-__all__ = ["Dataset", "Filter", "NoDataset", "place_after"]
+__all__ = ["Dataset", "Filter", "MissingDataset", "NoDataset", "place_after"]
 ROWS_AT_ONCE = 500
 
 
@@ -88,13 +88,17 @@ class Dataset:
         """Yields the times of all conversations, accepted and rejected."""
         return self._source.timings()
 
-    def placed(self, *, rejected: bool = False, after: str | None = None) -> Iterator[tuple[str, Conversation]]:
-        """Yields each conversation with the place to continue after it."""
-        for batch in self.batches(rejected=rejected, after=after):
+    def placed(
+        self, *, rejected: bool = False, after: str | None = None, last: str | None = None
+    ) -> Iterator[tuple[str, Conversation]]:
+        """Yields each conversation with the place to continue after it, up to the place `last` of an earlier read."""
+        for batch in self._source.batches(_kind(rejected), after=after, last=last):
             name, _, end = place_after(batch).rpartition(":")
             first = int(end) - batch.num_rows + 1
             for row, message in enumerate(messages(batch), start=first):
-                yield f"{name}:{row}", self._with_prompts(Conversation.FromString(message))
+                yield (place := f"{name}:{row}"), self._with_prompts(Conversation.FromString(message))
+                if place == last:
+                    return
 
     def find(self, conversation_id: str, *, rejected: bool = False) -> Conversation:
         """Returns the conversation whose id begins so; raises NoDataset unless there is exactly one."""

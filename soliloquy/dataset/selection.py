@@ -21,6 +21,10 @@ class NoDataset(Failure):
     """There is no readable dataset; the message says why and what to do."""
 
 
+class MissingDataset(NoDataset):
+    """There is no dataset yet; a run may still write it."""
+
+
 def condition(where: Filter, schema: pa.Schema) -> pc.Expression | None:
     """Raises NoDataset for a condition that no row of this schema can be asked."""
     for name, comparison, value in where:

@@ -23,9 +23,19 @@ class Source(Protocol):
     def count(self, kind: str) -> int: ...
 
     def batches(
-        self, kind: str, columns: Sequence[str] | None, *, without: Sequence[str], where: Filter, after: str | None
+        self,
+        kind: str,
+        columns: Sequence[str] | None = None,
+        *,
+        without: Sequence[str] = (),
+        where: Filter = (),
+        after: str | None = None,
+        last: str | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """Yields a few hundred rows of one recipe at a time, with the place after them."""
+        """Yields a few hundred rows of one recipe at a time, with the place after them.
+
+        With the place `last` of an earlier read, rows come in the order of that read.
+        """
 
     def timings(self) -> Iterator[pa.RecordBatch]: ...
 

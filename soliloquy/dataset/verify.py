@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from soliloquy.dataset.ids import IdSet
 from soliloquy.dataset.labelling import installed
-from soliloquy.dataset.layout import ACCEPTED, KINDS, PROMPTS, TIMED, WORKING
+from soliloquy.dataset.layout import ACCEPTED, KINDS, PROMPTS, TABLES, TIMED, WORKING
 from soliloquy.dataset.manifest import MANIFEST, Shard, UnreadableManifest, read_manifest, shards_of, versions
 from soliloquy.dataset.rows import NotRows, completed, is_complete, recipe_named, recipe_of
 from soliloquy.dataset.storage import Storage
@@ -17,6 +17,16 @@ from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.parquet import BoundedParquetFile
 
 _CHUNK = 1024 * 1024
+
+
+def findings_at(location: str) -> Iterator[str]:
+    """Yields one line for each discrepancy of a dataset in a folder, an object store or a table."""
+    if location.startswith(TABLES):
+        # Imported here because only datasets in tables need it.
+        from soliloquy.dataset.iceberg.verify import table_findings
+
+        return table_findings(location)
+    return findings(Storage(location))
 
 
 def findings(storage: Storage) -> Iterator[str]:

@@ -2,18 +2,15 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from soliloquy.dataset.manifest import read_manifest
-from soliloquy.dataset.reading import Dataset
-from soliloquy.dataset.storage import Storage
+from soliloquy.dataset.reading import Dataset, MissingDataset
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.opening import open_transport
-from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy_training.freeze import FINISHED, AcceptedFilter, LeaveOut, finished_in, freeze, freeze_topic
 
 # The pause between two reads of a growing dataset.
@@ -98,30 +95,30 @@ class DatasetSource:
         return self.data
 
     def next(self, after: str | None, wanted: int, leave_out: LeaveOut, tell: Tell) -> SourceSpan:
-        place, found = after, 0
+        count = None
         while True:
-            for row, conversation in self._rows(place):
-                place = row
-                found += not leave_out(conversation)
-                tell(found)
-                if found == wanted:
-                    return SourceSpan(conversations=found, begin=after, end=place)
+            dataset = self._opened()
+            if dataset and count != (count := dataset.count()):
+                found = 0
+                # From the beginning, so that a later read up to the same place comes by the same rows.
+                for place, conversation in dataset.placed(after=after):
+                    found += not leave_out(conversation)
+                    tell(found)
+                    if found == wanted:
+                        return SourceSpan(conversations=found, begin=after, end=place)
             time.sleep(LOOK_SECONDS)
 
     def freeze(self, span: SourceSpan, folder: Path, leave_out: LeaveOut) -> None:
-        found = (conversation for conversation in self._rows_of(span) if not leave_out(conversation))
+        rows = Dataset(self.data).placed(after=span.begin, last=span.end)
+        found = (conversation for _, conversation in rows if not leave_out(conversation))
         freeze(found, folder, {"after": span.begin, "last": span.end})
 
-    def _rows_of(self, span: SourceSpan) -> Iterator[Conversation]:
-        for row, conversation in self._rows(span.begin):
-            yield conversation
-            if row == span.end:
-                return
-
-    def _rows(self, after: str | None) -> Iterator[tuple[str, Conversation]]:
-        """Yields the rows that are in shards; none before the first shard."""
-        if read_manifest(Storage(self.data)) is not None:
-            yield from Dataset(self.data).placed(after=after)
+    def _opened(self) -> Dataset | None:
+        """Returns None before the first conversation is written."""
+        try:
+            return Dataset(self.data)
+        except MissingDataset:
+            return None
 
 
 def _as_json(offsets: dict[int, int]) -> dict[str, int]:

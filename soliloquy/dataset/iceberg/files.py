@@ -1,5 +1,6 @@
 """Finds the data files of a dataset in one snapshot of its table, and reads their rows in the order of the run."""
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -86,12 +87,12 @@ def bucket_rows(table: "Table", files: Sequence[DataFile], wanted: pa.Schema, sp
     """Yields the wanted columns of the rows of one bucket that the span brought, by problem and attempt."""
     recipe, columns = recipe_named(wanted), set(leaves(wanted))
     if len(files) == 1 and _is_sorted(table, files[0]):
-        for batch in _batches(table, files[0], columns, span, recipe):
+        for batch in file_batches(table, files[0], columns, span, recipe):
             yield recipe_rows(batch, wanted)
         return
     keys, parts = [], []
     for file in files:
-        for batch in _batches(table, file, columns.union(_KEYS), span, recipe):
+        for batch in file_batches(table, file, columns.union(_KEYS), span, recipe):
             keys.append(batch.select(_KEYS))
             parts.append(recipe_rows(batch, wanted))
     if parts:
@@ -104,24 +105,24 @@ def bucket_rows(table: "Table", files: Sequence[DataFile], wanted: pa.Schema, sp
 def rows_in(table: "Table", files: Sequence[DataFile], span: Span) -> int:
     """Counts the rows that the span brought."""
     return sum(
-        file.rows if file.is_within(span) else sum(batch.num_rows for batch in _batches(table, file, set(), span))
+        file.rows if file.is_within(span) else sum(batch.num_rows for batch in file_batches(table, file, set(), span))
         for file in files
     )
 
 
 def timings_in(table: "Table", file: DataFile) -> Iterator[pa.RecordBatch]:
     columns = {f"timings.{leaf}" for leaf in leaves(TIMINGS)} | {"id"}
-    return map(timed_rows, _batches(table, file, columns))
+    return map(timed_rows, file_batches(table, file, columns))
 
 
 def _is_sorted(table: "Table", file: DataFile) -> bool:
     """Whether a compaction has written the rows in their order; reads nothing but the order."""
-    keys = pa.Table.from_batches([batch.select(_KEYS) for batch in _batches(table, file, set(_KEYS))])
+    keys = pa.Table.from_batches([batch.select(_KEYS) for batch in file_batches(table, file, set(_KEYS))])
     order = pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in _KEYS])
     return bool(order.equals(pa.array(range(len(order)), order.type)))
 
 
-def _batches(
+def file_batches(
     table: "Table", file: DataFile, columns: set[str], span: Span | None = None, recipe: str = ""
 ) -> Iterator[pa.RecordBatch]:
     """Yields these columns of a file, named without their lists and recipe; all rows without a span."""
@@ -142,8 +143,12 @@ def _batches(
 @contextmanager
 def _opened(table: "Table", file: DataFile) -> Iterator[pq.ParquetFile]:
     try:
-        with table.io.new_input(file.path).open() as stream, pq.ParquetFile(stream) as source:
-            yield source
+        with table.io.new_input(file.path).open() as stream:
+            size = stream.seek(0, os.SEEK_END)
+            if size != file.bytes:
+                raise NoDataset(f"{file.path} has {size:,} bytes; the table says {file.bytes:,}")
+            with pq.ParquetFile(stream) as source:
+                yield source
     except FileNotFoundError as error:
         raise NoDataset(f"the table lists {file.path}, but it is not there: if it was compacted, read again") from error
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:

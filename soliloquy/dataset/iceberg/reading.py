@@ -13,7 +13,7 @@ from soliloquy.dataset.iceberg.rows import BUCKET_ORDINALS, leaves, pruned
 from soliloquy.dataset.iceberg.tables import Location, Tables, attempt
 from soliloquy.dataset.layout import ACCEPTED, REJECTED
 from soliloquy.dataset.rows import REASONS, RECIPE, schema
-from soliloquy.dataset.selection import Filter, NoDataset, condition, selected
+from soliloquy.dataset.selection import Filter, MissingDataset, NoDataset, condition, selected
 from soliloquy.dataset.source import AFTER
 from soliloquy.dataset.storage import StorageUnavailable
 from soliloquy.recipes.packages import DEFAULT
@@ -35,17 +35,19 @@ class TableRows:
     def __init__(self, text: str) -> None:
         """Raises NoDataset."""
         try:
-            self._location = location = Location.parsed(text)
+            self.location = location = Location.parsed(text)
             tables = Tables.opened(location)
             runs = attempt(location, lambda: tables.runs.scan().to_arrow().to_pylist())
+        except NoDataset:
+            raise
         except Failure as error:
             raise NoDataset(str(error)) from error
         found = next((run for run in runs if run["dataset"] == location.dataset), None)
         if found is None:
             names = list(dict.fromkeys(run["dataset"] for run in runs))
             others = f"; it holds {', '.join(names[:_LISTED])}" + (", .." if len(names) > _LISTED else "")
-            raise NoDataset(f"{location} is no dataset: use {location.store}/DATASET{others if names else ''}")
-        self._table = tables.conversations
+            raise MissingDataset(f"{location} is no dataset: use {location.store}/DATASET{others if names else ''}")
+        self.table = tables.conversations
         self._prompts = dict(found["prompts"])
         self.manifest: dict[str, Any] = {"run": json.loads(found["identity"]), "shards": [], "arrival": {}, "cost": {}}
         self._files: dict[str, list[DataFile]] = {}
@@ -64,21 +66,22 @@ class TableRows:
         without: Sequence[str] = (),
         where: Filter = (),
         after: str | None = None,
+        last: str | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        every = schema(self._recipe).append(REASONS) if kind == REJECTED else schema(self._recipe)
+        every = self.schema(kind)
         paths = {path: path for path in leaves(every)}
         asked = None if columns is None else [*columns, *(name for name, _, _ in where)]
         wanted = pruned(every, set(selected(paths, asked, without)) or {"id"})
         matches = condition(where, every)
-        for span, first, skipped in self._spans(after):
+        for span, first, skipped in self._spans(after, last):
             files = [file for file in self.files(kind) if file.bucket >= first and file.meets(span)]
             for bucket, alike in groupby(files, lambda file: file.bucket):
                 if not _may_hold(bucket, where):
                     continue
                 held, row, left_out = [*alike], 0, skipped if bucket == first else 0
-                if left_out and left_out >= rows_in(self._table, held, span):
+                if left_out and left_out >= rows_in(self.table, held, span):
                     continue
-                for batch in bucket_rows(self._table, held, wanted, span):
+                for batch in bucket_rows(self.table, held, wanted, span):
                     row += batch.num_rows
                     rest = batch.slice(max(0, batch.num_rows - max(0, row - left_out)))
                     matching = rest if matches is None else rest.filter(matches)
@@ -89,7 +92,7 @@ class TableRows:
     def timings(self) -> Iterator[pa.RecordBatch]:
         for kind in (ACCEPTED, REJECTED):
             for file in self.files(kind):
-                yield from timings_in(self._table, file)
+                yield from timings_in(self.table, file)
 
     def prompts(self) -> Mapping[str, str]:
         return self._prompts
@@ -97,11 +100,15 @@ class TableRows:
     def unsharded(self) -> Iterator[Collected]:
         return iter(())
 
+    def schema(self, kind: str) -> pa.Schema:
+        every = schema(self._recipe)
+        return every.append(REASONS) if kind == REJECTED else every
+
     def files(self, kind: str) -> list[DataFile]:
         if kind not in self._files:
             try:
-                dataset = self._location.dataset
-                self._files[kind] = attempt(self._location, lambda: data_files(self._table, dataset, kind))
+                dataset = self.location.dataset
+                self._files[kind] = attempt(self.location, lambda: data_files(self.table, dataset, kind))
             except StorageUnavailable as error:
                 raise NoDataset(str(error)) from error
         return self._files[kind]
@@ -110,17 +117,19 @@ class TableRows:
     def _recipe(self) -> str:
         return self.manifest["run"].get("recipe") or DEFAULT
 
-    def _spans(self, after: str | None) -> Iterator[tuple[Span, int, int]]:
+    def _spans(self, after: str | None, last: str | None) -> Iterator[tuple[Span, int, int]]:
         """Yields the commits to read, each with the bucket to start at and the number of its rows to leave out."""
-        snapshot = self._table.metadata.current_snapshot()
+        snapshot = self.table.metadata.current_snapshot()
         latest = (snapshot.sequence_number or 0) if snapshot else 0
-        begun = 0
-        if after:
-            if not (found := _PLACE.fullmatch(after)):
-                raise NoDataset(f"{after!r} is not a place in {self._location}: use one such as 0-17/3:250")
-            begin, begun, bucket, row = map(int, found.groups())
-            yield Span(begin=begin, end=begun), bucket, row
-        yield Span(begin=begun, end=latest), 0, 0
+        span, bucket, row = self._place(after) if after else (Span(begin=0, end=0), 0, 0)
+        yield span, bucket, row
+        yield Span(begin=span.end, end=self._place(last)[0].end if last else latest), 0, 0
+
+    def _place(self, place: str) -> tuple[Span, int, int]:
+        if not (found := _PLACE.fullmatch(place)):
+            raise NoDataset(f"{place!r} is not a place in {self.location}: use one such as 0-17/3:250")
+        begin, end, bucket, row = map(int, found.groups())
+        return Span(begin=begin, end=end), bucket, row
 
 
 def _may_hold(bucket: int, where: Filter) -> bool:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from soliloquy.dataset.iceberg.rows import PARTITIONED_BY, table_schema
 from soliloquy.dataset.layout import TABLES
+from soliloquy.dataset.selection import MissingDataset
 from soliloquy.dataset.storage import StorageUnavailable
 from soliloquy.recipes.packages import DEFAULT
 from soliloquy.runtime.extensions import check_installed
@@ -86,7 +87,7 @@ class Tables:
 
     @classmethod
     def opened(cls, location: Location) -> Self:
-        """Raises Failure where there are none, and StorageUnavailable."""
+        """Raises MissingDataset where there are none, and StorageUnavailable."""
         catalog = _catalog(location)
         return cls(**attempt(location, lambda: _loaded(location, catalog)))
 
@@ -123,7 +124,7 @@ def _loaded(location: Location, catalog: "Catalog") -> dict[str, "Table"]:
         return {name: catalog.load_table((location.namespace, name)) for name in ("conversations", "runs")}
     except (NoSuchTableError, NoSuchNamespaceError) as error:
         store = location.store
-        raise Failure(f"{store} holds no datasets: start a collector with --store {store}") from error
+        raise MissingDataset(f"{store} holds no datasets: start a collector with --store {store}") from error
 
 
 def _created(location: Location, catalog: "Catalog") -> dict[str, "Table"]:
