@@ -9,7 +9,8 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from soliloquy.dataset.layout import REJECTED, ShardLimits
+from soliloquy.dataset.layout import ShardLimits
+from soliloquy.dataset.reading import Dataset
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
 from soliloquy.runs.assignment import Assignment
@@ -19,7 +20,7 @@ from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from soliloquy.v1.events_pb2 import ConversationFinished
 from soliloquy_services.collector.settings import LiveSettings
 from tests.integration.transport.support import idle
-from tests.unit.collector.collecting import conversations_in, numbered
+from tests.unit.collector.collecting import numbered
 
 FINISHED = TOPIC_OF[ConversationFinished].name
 # Enough conversations to outlast the collector.
@@ -39,29 +40,31 @@ class Harm:
     findings: list[str]
 
 
-async def harmed(folder: Path, *, kills: int, seed: int) -> Harm:
+async def harmed(folder: Path, *, kills: int, seed: int, store: str = "", collectors: int = 1) -> Harm:
     moments, published = random.Random(seed), list[str]()
     log = folder / "log.sqlite"
-    often = LiveSettings(data=folder / "data", shard_seconds=0.2, limits=ShardLimits(rows=40))
+    often = LiveSettings(data=folder / "data", store=store, shard_seconds=0.2, limits=ShardLimits(rows=40))
     assignment = Assignment(services=["collector"], transport=log, datasets=often)
     for _ in range(kills):
         published += await _publish(log, len(published))
-        collector = _started(assignment)
+        running = [_started(assignment) for _ in range(collectors)]
         time.sleep(moments.uniform(*MOMENTS))
-        collector.kill()
-        collector.communicate()
-    collector = _started(assignment)
+        for collector in running:
+            collector.kill()
+            collector.communicate()
+    running = [_started(assignment) for _ in range(collectors)]
     await _collected(log)
-    collector.terminate()
-    _, errors = collector.communicate(timeout=END_SECONDS)
-    assert collector.returncode == 0, errors
-    place = Storage(folder / "data" / numbered(0).run.id)
-    kept = conversations_in(place) + conversations_in(place, REJECTED)
+    for collector in running:
+        collector.terminate()
+        _, errors = collector.communicate(timeout=END_SECONDS)
+        assert collector.returncode == 0, errors
+    place = f"{store or folder / 'data'}/{numbered(0).run.id}"
+    dataset = Dataset(place)
     return Harm(
         kills=kills,
         published=published,
-        kept=Counter(conversation.id for conversation in kept),
-        findings=list(findings(place)),
+        kept=Counter(one.id for rejected in (False, True) for one in dataset.conversations(rejected=rejected)),
+        findings=[] if store else list(findings(Storage(place))),
     )
 
 

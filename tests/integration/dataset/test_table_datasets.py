@@ -14,6 +14,7 @@ from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from soliloquy_services.collector.settings import LiveSettings
 from soliloquy_services.collector.table_datasets import TableDatasets
+from tests.e2e.collectors import harmed
 from tests.integration.dataset.test_lost_datasets import RUN, Collector, once, reconciled
 from tests.unit.collector.collecting import numbered
 from tests.unit.dataset.iceberg.catalogs import catalog_in
@@ -129,3 +130,11 @@ async def test_a_catalog_that_is_away_delays_conversations_and_loses_none(
         await adding
         await until(lambda: not datasets.fault)
     assert held(location) == once(2)
+
+
+@pytest.mark.timeout(240)
+async def test_collectors_that_are_killed_lose_nothing_and_keep_nothing_twice(
+    tmp_path: Path, location: Location
+) -> None:
+    harm = await harmed(tmp_path, kills=1, seed=7, store=str(location), collectors=2)
+    assert harm.kept == Counter(harm.published)

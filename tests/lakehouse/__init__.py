@@ -1,0 +1,1 @@
+"""Provides what tables rest on in production: a catalog in PostgreSQL and a warehouse in an S3 store."""
