@@ -16,7 +16,7 @@ from typing import BinaryIO
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from soliloquy.dataset.layout import KINDS, PROMPTS
+from soliloquy.dataset.layout import KINDS, PROMPTS, TABLES
 from soliloquy.dataset.manifest import (
     MANIFEST,
     Shard,
@@ -98,7 +98,7 @@ class Downloads:
         )
 
     async def list_files(self, context: RequestContext) -> Files:
-        """The files of a run's dataset; none where the gateway does not see it."""
+        """The files of a run's dataset; none where the gateway does not see it, or where it is rows of a table."""
         run, place = await self._place(context)
         return Files(files=await _listed(run, place) if place else [])
 
@@ -111,7 +111,7 @@ class Downloads:
             line = f"run {run} has no file {name[:80]!r}: GET /v1/runs/{{run}}/files lists them"
             raise Refusal(Code.UNKNOWN, line)
         # Only as many bytes as were listed are sent, because a manifest may be rewritten meanwhile.
-        return _attached(_content(place, file), name.replace("/", "-"), file.size)
+        return _attached(_content(Storage(place), file), name.replace("/", "-"), file.size)
 
     async def report(self, context: RequestContext) -> Response:
         """A page with the statistics and the conversations of a run, to be opened without a network."""
@@ -125,11 +125,11 @@ class Downloads:
             raise Refusal(Code.UNKNOWN, f"there is no format {name[:80]!r}: use one of {', '.join(offered)}")
         return await self._answer(context, name, offered[name].suffix)
 
-    async def _place(self, context: RequestContext) -> tuple[str, Storage | None]:
-        """Returns the run and its dataset; refuses anything that is not a run before its name becomes a path."""
+    async def _place(self, context: RequestContext) -> tuple[str, str | None]:
+        """Returns the run and where its dataset is; refuses what is no run before its name becomes a path."""
         run = context.path_parameter("run")
         await self._gateway.get_run(GetRunRequest(run=run))
-        return run, Storage(f"{self._datasets}/{run}") if self._datasets else None
+        return run, f"{self._datasets}/{run}" if self._datasets else None
 
     async def _answer(self, context: RequestContext, kind: str, suffix: str) -> Response:
         run, place = await self._place(context)
@@ -219,7 +219,7 @@ def formats() -> list[FormatChoice]:
     return found
 
 
-async def _listed(run: str, place: Storage) -> Sequence[File]:
+async def _listed(run: str, place: str) -> Sequence[File]:
     try:
         return await asyncio.to_thread(_files, place)
     except UnreadableManifest as error:
@@ -229,22 +229,28 @@ async def _listed(run: str, place: Storage) -> Sequence[File]:
         raise Refusal(Code.UNAVAILABLE, f"the files of run {run} cannot be read ({error})") from error
 
 
-def _stored(place: Storage) -> int:
+def _stored(place: str) -> int:
     """Counts the conversations in a dataset; 0 for one that cannot be read."""
     try:
-        manifest = read_manifest(place)
-    except (OSError, UnreadableManifest):
+        if place.startswith(TABLES):
+            # It loads Arrow, which no start should wait for.
+            from soliloquy.dataset.reading import Dataset
+
+            dataset = Dataset(place)
+            return dataset.count() + dataset.count(rejected=True)
+        manifest = read_manifest(Storage(place))
+    except (OSError, Failure):
         return 0
     return conversations_of(manifest) if manifest else 0
 
 
-def _files(place: Storage) -> list[File]:
-    """The manifest and the shards that it names."""
-    if (manifest := read_manifest(place)) is None:
+def _files(place: str) -> list[File]:
+    """The manifest and the shards that it names; the files of a table hold parts of many runs."""
+    if place.startswith(TABLES) or (manifest := read_manifest(storage := Storage(place))) is None:
         return []
     named: list[Shard | ShardList] = [*lists_of(manifest), *shards_of(manifest, *KINDS, PROMPTS)]
     files = [File(name=one.name, size=one.bytes) for one in named if _NAME.fullmatch(one.name)]
-    return [File(name=MANIFEST, size=len(place.read(MANIFEST) or b"")), *files]
+    return [File(name=MANIFEST, size=len(storage.read(MANIFEST) or b"")), *files]
 
 
 def _headers(name: str) -> dict[str, str]:

@@ -9,10 +9,15 @@ import pytest
 
 from soliloquy.dataset.exports.exporting import export
 from soliloquy.dataset.exports.format import ExportOptions
+from soliloquy.dataset.iceberg.writing import TableWriter
 from soliloquy.dataset.reading import Dataset
+from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.runs_pb2 import Run
+from soliloquy_services.collector.journal import collected_now
 from soliloquy_services.gateway.http.downloads import DownloadLimits
 from tests.datasets import accepted_rows, rejected_rows, written
 from tests.integration.gateway.site import READER, Site, guarded, site
+from tests.unit.dataset.iceberg.catalogs import catalog_in
 from tests.unit.dataset.small import small
 
 # The process that makes a file goes after all others of a busy machine.
@@ -59,6 +64,29 @@ async def test_a_report_is_a_page_that_is_saved_and_not_shown_by_the_gateway(tmp
     for each in (answer, head):
         assert each.headers["content-disposition"] == f'attachment; filename="{run}-report.html"'
     assert answer.headers["content-type"] == "application/octet-stream"
+
+
+async def test_a_run_in_a_table_has_a_report_exports_and_conversations_and_no_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    location = catalog_in(tmp_path, monkeypatch)
+    async with site(tmp_path, datasets=str(location)) as at:
+        run = await at.start()
+        missing = await at.ask("GET", f"/v1/runs/{run}/report")
+        assert f"run {run} has no dataset to download: no conversation of it is written yet" in str(missing.body)
+        TableWriter(location).append([(run, collected_now(in_run(run, number), [], None)) for number in range(1, 4)])
+        report = await at.ask("GET", f"/v1/runs/{run}/report")
+        exported = await at.ask("GET", f"/v1/runs/{run}/exports/openai")
+        files = await at.ask("GET", f"/v1/runs/{run}/files")
+    assert report.body.startswith(b"<!doctype html>")
+    assert len(exported.body.splitlines()) == 3
+    assert files.body == {"files": []}
+
+
+def in_run(run: str, number: int) -> Conversation:
+    made = small(number)
+    made.run.CopyFrom(Run(id=run, recipe=made.run.recipe))
+    return made
 
 
 async def test_every_format_that_is_offered_is_known(tmp_path: Path) -> None:
