@@ -79,3 +79,32 @@ def test_a_drain_takes_one_pod_of_a_service_at_a_time() -> None:
 def test_the_executor_has_as_many_sandboxes_as_it_is_told() -> None:
     executor = services(objects({"sandbox": {"sandboxes": 3, "wall": "1s", "memory": "256MiB"}}))["executor"]
     assert {"--sandboxes=3", "--wall=1s", "--memory=256MiB"} <= set(container(executor)["args"])
+
+
+TABLES: Values = {"dataset": {"store": "iceberg:prod/tutoring", "existingSecret": "catalog"}}
+
+
+def test_collectors_of_tables_scale_with_their_backlog_and_keep_nothing() -> None:
+    found = objects(TABLES, {"keda": {"enabled": True}, "services": {"collector": {"scaling": {"max": 4}}}})
+    collector = services(found)["collector"]
+    assert collector["kind"] == "Deployment"
+    assert container(collector)["args"][-3:-1] == ["--store=iceberg:prod/tutoring", "--shard-rows=10000"]
+    assert "data" not in {volume["name"] for volume in collector["spec"]["template"]["spec"]["volumes"]}
+    assert container(collector)["envFrom"] == [{"secretRef": {"name": "catalog"}}]
+    scaler = kinds(found, "ScaledObject")["collector"]["spec"]
+    assert scaler["scaleTargetRef"]["name"] == collector["metadata"]["name"]
+    assert scaler["maxReplicaCount"] == 4
+    assert [trigger["metadata"]["topic"] for trigger in scaler["triggers"]] == ["conversation.finished"]
+
+
+def test_tables_are_compacted_with_the_catalog_of_their_collectors() -> None:
+    [job] = kinds(objects(TABLES), "CronJob").values()
+    [made] = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
+    assert made["args"] == ["compact", "iceberg:prod/tutoring", "--keep=24h"]
+    assert made["envFrom"] == [{"secretRef": {"name": "catalog"}}]
+    assert not kinds(objects({}), "CronJob")
+
+
+def test_two_collectors_are_for_tables_only() -> None:
+    two: Values = {"services": {"collector": {"replicas": 2}}}
+    assert services(objects(TABLES, two))["collector"]["spec"]["replicas"] == 2

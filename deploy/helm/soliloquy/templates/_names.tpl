@@ -82,6 +82,18 @@ annotations:
 {{- if .Values.priorityClass.enabled }}{{ .Release.Namespace }}-{{ include "soliloquy.fullname" . }}{{ end }}
 {{- end }}
 
+{{/* Whether datasets are rows of tables: no volume then, and any number of collectors. */}}
+{{- define "soliloquy.inTables" -}}
+{{- if hasPrefix "iceberg:" .Values.dataset.store }}true{{ end -}}
+{{- end }}
+
+{{/* What files/stages.yaml says of the services of this release. */}}
+{{- define "soliloquy.stages" -}}
+{{- $stages := .Files.Get "files/stages.yaml" | fromYaml -}}
+{{- if include "soliloquy.inTables" . }}{{ $_ := set $stages.collector "shares" true }}{{ end -}}
+{{- toYaml $stages }}
+{{- end }}
+
 {{/* A service's settings over the defaults: (list $ "student"). */}}
 {{- define "soliloquy.settings" -}}
 {{- $values := (index . 0).Values -}}

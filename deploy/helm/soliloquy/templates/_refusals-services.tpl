@@ -19,7 +19,7 @@
 {{- range .Files.Get "files/topics.yaml" | fromYamlArray -}}
 {{- $partitions = max $partitions .partitions -}}
 {{- end -}}
-{{- range $name, $stage := .Files.Get "files/stages.yaml" | fromYaml -}}
+{{- range $name, $stage := include "soliloquy.stages" . | fromYaml -}}
 {{- $settings := include "soliloquy.settings" (list $ $name) | fromYaml -}}
 {{- $replicas := int $settings.replicas -}}
 {{- $free := and $scaled $stage.shares -}}
@@ -27,8 +27,8 @@
 {{- if and $settings.enabled $values.podDisruptionBudget.enabled (not $free) (eq $replicas 0) -}}
 {{- fail (printf "%s.replicas is 0 and podDisruptionBudget.enabled would protect no pod: use one replica, or set services.%s.enabled or podDisruptionBudget.enabled to false" $said $name) -}}
 {{- end -}}
-{{- if and (eq $name "collector") (gt $replicas 1) -}}
-{{- fail (printf "services.collector.replicas is %d: only one collector may run, since two would write the same files" $replicas) -}}
+{{- if and (eq $name "collector") (not $stage.shares) (gt $replicas 1) -}}
+{{- fail (printf "services.collector.replicas is %d: only one collector may run, since two would write the same files: use tables as dataset.store" $replicas) -}}
 {{- end -}}
 {{- if and (eq $name "gateway") (gt $replicas 1) -}}
 {{- fail (printf "services.gateway.replicas is %d: only one gateway may run, since two would drive the same runs" $replicas) -}}

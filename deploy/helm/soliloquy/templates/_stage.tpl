@@ -83,7 +83,7 @@ spec:
         {{- if and $stage.model $root.Values.model.settings }}
         - {name: models, mountPath: /etc/soliloquy/models, readOnly: true}
         {{- end }}
-        {{- if eq $name "collector" }}
+        {{- if and (eq $name "collector") (not (include "soliloquy.inTables" $root)) }}
         - {name: data, mountPath: /data}
         {{- end }}
         {{- if include "soliloquy.sandbox.secret" . }}
@@ -107,7 +107,7 @@ spec:
     - name: models
       configMap: {name: {{ include "soliloquy.fullname" $root }}-models}
     {{- end }}
-    {{- if and (eq $name "collector") $root.Values.dataset.persistence.existingClaim }}
+    {{- if and (eq $name "collector") (not (include "soliloquy.inTables" $root)) $root.Values.dataset.persistence.existingClaim }}
     - name: data
       persistentVolumeClaim: {claimName: {{ $root.Values.dataset.persistence.existingClaim }}}
     {{- end }}
@@ -140,7 +140,7 @@ spec:
 - {name: SOLILOQUY_CERTIFICATE_FILE, value: /etc/soliloquy/sandbox-tls/tls.crt}
 - {name: SOLILOQUY_KEY_FILE, value: /etc/soliloquy/sandbox-tls/tls.key}
 {{- end }}
-{{- if eq $name "collector" }}
+{{- if and (eq $name "collector") (not (include "soliloquy.inTables" $root)) }}
 {{- /* It keeps its name: a start anew makes nobody wait for the group. */}}
 - name: SOLILOQUY_KAFKA_INSTANCE
   valueFrom: {fieldRef: {fieldPath: metadata.name}}
@@ -181,7 +181,9 @@ spec:
 
 {{- define "soliloquy.collector.args" -}}
 {{- with .Values.dataset -}}
+{{- if not (include "soliloquy.inTables" $) -}}
 - --data=/data
+{{- end }}
 {{- with .store }}
 - --store={{ . }}
 {{- end }}
