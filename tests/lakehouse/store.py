@@ -1,0 +1,78 @@
+"""An S3 store of this machine with its objects on the disk, which a test can kill and start again."""
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from pathlib import Path
+from typing import Self
+
+import pytest
+
+from tests import cache
+from tests.kafka import processes
+
+_PROGRAM = "github.com/versity/versitygw/cmd/versitygw@v1.8.0"
+_BUILD_SECONDS = 1800.0
+_START_SECONDS = 60.0
+KEY = "soliloquy"
+
+
+class ObjectDisk:
+    """Its objects outlive a kill, and other than one in memory it takes little of a core."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / "objects"
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            self._port = probe.getsockname()[1]
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        # Each folder is a bucket. What an object is, is kept beside: not every file system keeps attributes.
+        (self._folder / "buckets" / "warehouse").mkdir(parents=True)
+        (self._folder / "beside").mkdir()
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._port}"
+
+    def start(self) -> None:
+        listen = ["--port", f"127.0.0.1:{self._port}", "--access", KEY, "--secret", KEY, "--quiet"]
+        where = ["posix", "--sidecar", str(self._folder / "beside"), str(self._folder / "buckets")]
+        self._process = processes.start([_program(), *listen, *where], self._folder.with_suffix(".log"))
+        deadline = time.monotonic() + _START_SECONDS
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", self._port)).close()
+                return
+            except OSError:
+                assert time.monotonic() < deadline, self._folder.with_suffix(".log").read_text("utf-8")[-1000:]
+                time.sleep(0.05)
+
+    def kill(self) -> None:
+        assert self._process
+        self._process.kill()
+        self._process.wait()
+
+
+def _program() -> str:
+    folder = cache.home() / _PROGRAM.replace("/", "-")
+    if (why := cache.failure(folder, _build)) is not None:
+        pytest.skip(why)
+    return str(folder / "versitygw")
+
+
+def _build(folder: Path) -> str | None:
+    if (go := shutil.which("go")) is None:
+        return "go is missing: install Go 1.25 or later, which builds the S3 store of the tests"
+    environment = {**os.environ, "GOBIN": str(folder.absolute()), "CGO_ENABLED": "0"}
+    built = subprocess.run(
+        [go, "install", _PROGRAM], env=environment, capture_output=True, text=True, check=False, timeout=_BUILD_SECONDS
+    )
+    return None if built.returncode == 0 else f"go could not build {_PROGRAM}: {built.stderr.strip()[-500:]}"
