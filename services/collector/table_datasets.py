@@ -15,6 +15,7 @@ from soliloquy.runtime.events import run_key
 from soliloquy.runtime.traces import spans
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Origin
+from soliloquy.v1.events_pb2 import RunChanged
 from soliloquy.v1.runs_pb2 import Run
 from soliloquy_services.collector.journal import collected_now
 from soliloquy_services.collector.metrics import BLOCKED
@@ -83,6 +84,9 @@ class TableDatasets:
 
     async def written(self, run: Run) -> int | None:
         return await self._ask(self._writer.count, run_key(run))
+
+    async def record(self, changed: RunChanged) -> None:
+        await self._ask(self._writer.record, run_key(changed.run), changed)
 
     def place(self, growing: str) -> str:
         return f"{self._location}/{growing}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from soliloquy.dataset.layout import KINDS, PROMPTS
+from soliloquy.dataset.layout import KINDS, PROMPTS, TABLES
 from soliloquy.dataset.manifest import MANIFEST, Shard, ShardList, lists_of, read_manifest, shards_of
 from soliloquy.dataset.record import RECORD
 from soliloquy.dataset.shards import remove_leftovers
@@ -25,6 +25,8 @@ class Copied:
 
 def back_up(source: str, target: str) -> Iterator[Copied]:
     """Copies each dataset's new files and then its manifest, so that the copy is always one that was there."""
+    if TABLES in (source[: len(TABLES)], target[: len(TABLES)]):
+        raise Failure(f"{source}: tables are kept by the backups of their catalog and their warehouse")
     names = Storage(source).folders()
     if not names:
         raise Failure(f"{source} holds no datasets: use the collector's --data or --store")

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 
 from soliloquy.dataset.reading import Dataset, NoDataset
-from soliloquy.dataset.record import read_record
-from soliloquy.dataset.storage import Storage
+from soliloquy.dataset.record import records
 from soliloquy.runtime.events import first_event, run_key
 from soliloquy.runtime.reading import messages
 from soliloquy.runtime.topics import TOPIC_OF
@@ -39,17 +38,16 @@ async def recover(store: str, transport: Transport) -> AsyncGenerator[Recovered,
     async for _, changed in messages(transport.read(TOPIC_OF[RunChanged].name)):
         assert isinstance(changed, RunChanged)
         known.add(run_key(changed.run))
-    for name in Storage(store).folders():
-        place = Storage(f"{store}/{name}")
-        record, dataset = read_record(place), _dataset(place)
+    for name, record in records(store):
+        dataset = _dataset(f"{store}/{name}")
         if name not in known and (record or dataset):
             yield await _Recovery(name, record, dataset, transport).recover()
 
 
-def _dataset(place: Storage) -> Dataset | None:
+def _dataset(place: str) -> Dataset | None:
     """Returns None for a run without conversations; a dataset that is damaged is read to its fault."""
     try:
-        return Dataset(place.url)
+        return Dataset(place)
     except NoDataset:
         return None
 

@@ -24,8 +24,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _LOCATION = re.compile(rf"{TABLES}([\w-]+)/([\w.-]+)(?:/([\w.-]+))?")
-# Names each dataset's run, as a JSON object, and holds the prompts that the run changed.
-_RUNS = pa.schema([("dataset", pa.string()), ("identity", pa.string()), ("prompts", pa.map_(pa.string(), pa.string()))])
+# Names each dataset's run, as a JSON object, and holds the prompts that the run changed and its record.
+_RUNS = pa.schema(
+    [
+        ("dataset", pa.string()),
+        ("identity", pa.string()),
+        ("prompts", pa.map_(pa.string(), pa.string())),
+        ("record", pa.string()),
+    ]
+)
 # The property that the table of conversations has while all that the topics hold is to be read again.
 UNREAD = "soliloquy.unread"
 # Statistics of hundreds of columns would make the manifests longer than the files; these columns find rows.

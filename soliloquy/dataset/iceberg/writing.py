@@ -5,9 +5,11 @@ import logging
 import time
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import reduce
 from itertools import groupby, islice, takewhile
 from operator import attrgetter
+from typing import Any
 
 import pyarrow as pa
 from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
@@ -22,10 +24,12 @@ from soliloquy.dataset.iceberg.rows import BUCKET_ORDINALS, table_rows, table_sc
 from soliloquy.dataset.iceberg.tables import UNREAD, Location, Tables, attempt, equal
 from soliloquy.dataset.ids import IdSet
 from soliloquy.dataset.manifest import identity
+from soliloquy.dataset.record import as_record, record_text
 from soliloquy.dataset.shards import GROUP_ROWS
 from soliloquy.recipes.prompts import own_texts
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
+from soliloquy.v1.events_pb2 import RunChanged
 from soliloquy.v1.runs_pb2 import Run
 
 # The snapshot property with the offset after the last event of each partition whose rows it added.
@@ -83,6 +87,10 @@ class TableWriter:
 
         return attempt(self._location, count)
 
+    def record(self, dataset: str, changed: RunChanged) -> None:
+        """Keeps the request and the latest state of a run; raises StorageUnavailable."""
+        attempt(self._location, lambda: self._record(dataset, changed))
+
     def look(self) -> None:
         """Notices what others did to the table; raises StorageUnavailable."""
         attempt(self._location, self._synced)
@@ -136,10 +144,23 @@ class TableWriter:
     def _introduce(self, dataset: str, run: Run) -> None:
         runs = self._opened().runs.refresh()
         if not runs.scan(row_filter=equal("dataset", dataset), selected_fields=("dataset",)).to_arrow().num_rows:
-            texts = own_texts(run.recipe) | dict(run.prompts) if run.prompts else {}
-            row = {"dataset": dataset, "identity": json.dumps(identity(run)), "prompts": list(texts.items())}
-            runs.append(pa.Table.from_pylist([row], runs.schema().as_arrow()))
+            runs.append(pa.Table.from_pylist([_introduction(dataset, run)], runs.schema().as_arrow()))
         self._introduced.add(dataset)
+
+    def _record(self, dataset: str, changed: RunChanged) -> None:
+        """Leaves out a run whose counts are final and whose row is gone: its owner may have removed it."""
+        while True:
+            runs, here = self._opened().runs.refresh(), equal("dataset", dataset)
+            rows = runs.scan(row_filter=here).to_arrow().to_pylist()
+            if not (rows or changed.HasField("progress")):
+                rows = [_introduction(dataset, changed.run)]
+            # Another collector may have heard of a later state.
+            if not rows or (rows[0]["record"] and as_record(rows[0]["record"]).changed_at >= changed.changed_at):
+                return
+            with suppress(CommitFailedException):
+                row = rows[0] | {"record": record_text(changed)}
+                runs.overwrite(pa.Table.from_pylist([row], runs.schema().as_arrow()), here)
+                return
 
     def _commit(self, table: Table, arrivals: Sequence[Arrival], files: Iterable[DataFile]) -> None:
         with _Change(table) as change, change.update_snapshot({OFFSETS: _offsets(arrivals)}).merge_append() as add:
@@ -210,6 +231,11 @@ class TableWriter:
             for row in added.to_pylist():
                 if ids := self._known.get((row["dataset"], row["bucket"])):
                     ids.add(row["id"])
+
+
+def _introduction(dataset: str, run: Run) -> dict[str, Any]:
+    texts = own_texts(run.recipe) | dict(run.prompts) if run.prompts else {}
+    return {"dataset": dataset, "identity": json.dumps(identity(run)), "prompts": list(texts.items()), "record": ""}
 
 
 def _written(table: Table, arrivals: Sequence[Arrival]) -> Iterator[DataFile]:

@@ -21,7 +21,7 @@ from soliloquy.v1.conversation_pb2 import Ending
 from soliloquy.v1.events_pb2 import ConversationFinished, ConversationStarted
 from soliloquy.v1.gateway_pb2 import DatasetState, WatchRunRequest
 from soliloquy.v1.runs_pb2 import RunState
-from soliloquy_services.collector.live_datasets import LiveDatasets
+from soliloquy_services.collector.datasets import datasets_of
 from soliloquy_services.collector.settings import LiveSettings
 from soliloquy_services.gateway.service import Gateway
 from tests.integration.dataset.test_lost_datasets import HARMS, held, reconciled, remove
@@ -42,6 +42,8 @@ class Installation:
     """A gateway, a curriculum and a collector on a broker; between them, conversations finish as they start."""
 
     data: Path
+    # Where its datasets are: `data`, or tables.
+    store: str
     gateway: Gateway
     # How many conversations may finish.
     room: asyncio.Semaphore
@@ -52,9 +54,11 @@ class Installation:
 
 
 @asynccontextmanager
-async def installation(address: str, folder: Path, *, first_rejected: int = 0) -> AsyncIterator[Installation]:
+async def installation(
+    address: str, folder: Path, *, store: str = "", first_rejected: int = 0
+) -> AsyncIterator[Installation]:
     """Each problem whose number is a multiple of `first_rejected` is solved at the second attempt."""
-    live = LiveSettings(data=folder / "data", shard_seconds=0.5, limits=ShardLimits(rows=7))
+    live = LiveSettings(data=folder / "data", store=store, shard_seconds=0.5, limits=ShardLimits(rows=7))
     room = asyncio.Semaphore(0)
 
     async def finish(event: ConversationStarted) -> Outcome:
@@ -69,14 +73,14 @@ async def installation(address: str, folder: Path, *, first_rejected: int = 0) -
 
     async with AsyncExitStack() as stack:
         transport = await stack.enter_async_context(connect(address))
-        datasets = await stack.enter_async_context(LiveDatasets(live))
+        datasets = await stack.enter_async_context(datasets_of(live))
         collector = soliloquy_services.collector.app.service(datasets)
         between = Service(name="student", handlers={ConversationStarted: finish})
         for service in (soliloquy_services.curriculum.app.service(), between, collector):
             await stack.enter_async_context(serving(service, transport, grace=0.0))
         await stack.enter_async_context(reconciled(datasets, transport))
         gateway = await stack.enter_async_context(opened(transport))
-        yield Installation(data=live.data, gateway=gateway, room=room)
+        yield Installation(data=live.data, store=store or str(live.data), gateway=gateway, room=room)
 
 
 @pytest.fixture
