@@ -17,7 +17,15 @@ import pyarrow.compute as pc
 from soliloquy.dataset.frames import Frames
 from soliloquy.dataset.ids import IdSet
 from soliloquy.dataset.layout import ACCEPTED, KINDS, PROMPTS, REJECTED, ShardLimits
-from soliloquy.dataset.manifest import Shard, first_missing, identity, read_manifest, shards_of, write_manifest
+from soliloquy.dataset.manifest import (
+    Shard,
+    first_missing,
+    forgotten_in,
+    identity,
+    read_manifest,
+    shards_of,
+    write_manifest,
+)
 from soliloquy.dataset.prompts import write_prompts
 from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.dataset.shards import DatasetWriter, remove_leftovers
@@ -128,6 +136,7 @@ class LiveDataset:
         self._counts = Tally().as_json()
         self._topics: Topics = {}
         self._duplicates = 0
+        self.forgotten: list[str] = []
         # Earlier segments are in shards.
         self._first_segment = 0
         # The one written last, without its shards.
@@ -232,7 +241,12 @@ class LiveDataset:
             "counts": tally.as_json(),
             # Only the driver of the run knows the price of a token.
             "cost": {},
-            "arrival": {"duplicates": self._duplicates, "topics": topics, "segments": segment.number + 1},
+            "arrival": {
+                "duplicates": self._duplicates,
+                "topics": topics,
+                "segments": segment.number + 1,
+                **({"forgotten": self.forgotten} if self.forgotten else {}),
+            },
         }
         if "lists" in self._manifest:
             manifest["lists"] = self._manifest["lists"]
@@ -270,6 +284,9 @@ class LiveDataset:
     def _restore_shards(self, manifest: dict[str, Any]) -> None:
         self._adopt(manifest, shards_of(manifest, *KINDS))
         self._duplicates = manifest["arrival"]["duplicates"]
+        self.forgotten = forgotten_in(manifest)
+        for conversation_id in self.forgotten:
+            self._ids.add(conversation_id)
         wanted = ["id", "problem.id", "problem.enrichment.plain_because"]
         for shard in shards_of(manifest, ACCEPTED, REJECTED):
             try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from soliloquy.dataset.layout import KINDS, PROMPTS, TIMED, WORKING
 from soliloquy.dataset.lock import FOLDER_LOCK, write_lock
-from soliloquy.dataset.manifest import first_missing, read_manifest, shards_of
+from soliloquy.dataset.manifest import first_missing, forgotten_in, read_manifest, shards_of
 from soliloquy.dataset.record import write_record
 from soliloquy.dataset.storage import Storage
 from soliloquy.runtime.events import run_key
@@ -106,14 +106,14 @@ class LiveDatasets:
                 self._woken.set()
                 return None
         shards = dataset.shards if dataset else []
-        manifest = await asyncio.to_thread(read_manifest, self.place(growing)) or {"shards": []}
+        manifest = await asyncio.to_thread(read_manifest, self.place(growing)) or {"shards": [], "arrival": {}}
         found = shards_of(manifest, *KINDS)
         gone = await asyncio.to_thread(first_missing, self.place(growing), shards_of(manifest, *KINDS, PROMPTS))
         if dataset and dataset.shards is not shards:
             # It has written more meanwhile.
             return None
         if not gone and (dataset is None or shards == found):
-            return sum(shard.rows for shard in found if shard.kind != TIMED)
+            return sum(shard.rows for shard in found if shard.kind != TIMED) + len(forgotten_in(manifest))
         if dataset:
             self._lossy.add(growing)
             self._woken.set()

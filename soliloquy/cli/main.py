@@ -84,7 +84,20 @@ _SECTIONS: Mapping[str, Sequence[str]] = {
     "Problems and recipes": ("problems", "recipes", "prompts"),
     "Train and evaluate": ("freeze", "train", "retrain", "adapters", "evaluate", "replicate"),
     "Models and sandbox": ("model", "sandbox"),
-    "Run a cluster": ("up", "runs", "dlq", "topics", "backup", "recover", "service", "top", "observe", "asyncapi"),
+    "Keep datasets": ("backup", "recover", "forget"),
+    "Run a cluster": (
+        "up",
+        "runs",
+        "dlq",
+        "topics",
+        "backup",
+        "recover",
+        "forget",
+        "service",
+        "top",
+        "observe",
+        "asyncapi",
+    ),
 }
 # The modules of commands that have other names.
 _MODULES = {
@@ -92,7 +105,7 @@ _MODULES = {
     **dict.fromkeys(("freeze", "train", "retrain"), "training"),
     **dict.fromkeys(("size", "prompts"), "estimates"),
     **dict.fromkeys(("export", "import"), "exchange"),
-    **dict.fromkeys(("backup", "recover"), "recovery"),
+    **dict.fromkeys(("backup", "recover", "forget"), "recovery"),
     **dict.fromkeys(("verify", "report", "compare", "tail"), "datasets"),
 }
 

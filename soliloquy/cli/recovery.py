@@ -1,17 +1,22 @@
-"""`soliloquy backup` and `soliloquy recover`: datasets that outlive their disk, and runs that outlive their Kafka."""
+"""`soliloquy backup`, `recover` and `forget`: what outlives a disk, or a Kafka, and what nothing outlives."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
 
 import click
 import uvloop
 
-from soliloquy.cli.command import Command
+from soliloquy.cli.command import Command, option, setting
 from soliloquy.cli.options import AS_JSON
 from soliloquy.cli.service_options import REQUIRED_KAFKA
 from soliloquy.cli.terminal import answer
 from soliloquy.dataset.backup import back_up
+from soliloquy.dataset.forgetting import forget as forgotten
+from soliloquy.dataset.forgetting import forget_all
 from soliloquy.runs.recovery import Recovered
 from soliloquy.runs.recovery import recover as recovered
+from soliloquy.runtime.topics import Shape, is_retry, shapes
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.opening import open_transport
 from soliloquy.v1.runs_pb2 import RunState
@@ -53,6 +58,62 @@ def recover(store: str, *, kafka: KafkaSettings = REQUIRED_KAFKA, as_json: bool 
     ]
     told = {"runs": [asdict(one) | {"state": _state(one)} for one in found]}
     answer(told, lines or [f"the topics know every run of {store}"], as_json=as_json)
+
+
+@click.command(cls=Command)
+@click.argument("dataset", metavar="DIR|URL")
+def forget(
+    dataset: str,
+    *,
+    conversation: Sequence[str] = option("The id of a conversation to remove.", metavar="ID", multiple=True),
+    run: bool = setting("Remove all conversations of the dataset."),
+    as_json: bool = AS_JSON,
+) -> int:
+    """Remove conversations from a dataset for good, and print a certificate: what was removed, and what expires when.
+
+    No collector brings them back from Kafka, whose topics drop them with their other events. The collector of a folder
+    must be stopped meanwhile. The exit status is 1 if a conversation was not there.
+    """
+    if run == bool(conversation):
+        raise click.UsageError("forget requires --conversation ID, once or more often, or --run")
+    if run:
+        forget_all(dataset)
+    removed = set() if run else forgotten(dataset, conversation)
+    missing = sorted(set(conversation) - removed)
+    now = datetime.now(UTC)
+    expires = {shape.topic: _day(now, shape) for shape in shapes() if "retention.ms" in shape.configs}
+    certificate = {
+        "dataset": dataset,
+        "at": now.isoformat(timespec="seconds"),
+        "removed": "all" if run else sorted(removed),
+        "missing": missing,
+        "expires": expires,
+        "elsewhere": list(_ELSEWHERE),
+    }
+    what = "all conversations are" if run else "1 conversation is" if len(removed) == 1 else f"{len(removed)} are"
+    lines = [f"{dataset}: {what} removed on {now:%Y-%m-%d %H:%M} UTC"]
+    lines += [f"not there: {one}" for one in missing]
+    for day in sorted(set(expires.values())):
+        topics = ", ".join(topic for topic, last in expires.items() if last == day and not is_retry(topic))
+        lines.append(f"gone from Kafka by {day}: {topics}")
+    answer(certificate, [*lines, *(f"elsewhere: {one}" for one in _ELSEWHERE)], as_json=as_json)
+    return 1 if missing else 0
+
+
+# Kafka's own setting where topics.toml has none.
+_SEGMENT_MS = 604_800_000
+_ELSEWHERE = (
+    "backups: soliloquy backup again removes it there",
+    "tables: soliloquy compact removes the earlier states that hold it",
+    "exports, reports, recordings of a model's answers and traces: remove what was made of it",
+    "adapters: one that was trained on it lists the dataset in its data",
+)
+
+
+def _day(now: datetime, shape: Shape) -> str:
+    """Returns when a topic holds nothing of now: only whole segments go."""
+    kept = int(shape.configs["retention.ms"]) + int(shape.configs.get("segment.ms", _SEGMENT_MS))
+    return (now + timedelta(milliseconds=kept)).strftime("%Y-%m-%d")
 
 
 def _state(one: Recovered) -> str:

@@ -38,7 +38,7 @@ _OF_RUNS = {
 }
 # A folder and a file in it, so that no name leads out of the dataset.
 _NAME = re.compile(rf"({'|'.join((*KINDS, PROMPTS))})/\w[\w.-]*", re.ASCII)
-_LIST_NAME = re.compile(rf"{LISTS}/\d{{5,}}\.json", re.ASCII)
+_LIST_NAME = re.compile(rf"{LISTS}/\d{{5,}}-[\da-f]{{8}}\.json", re.ASCII)
 _CONTRACT = (runs_pb2, sandbox_pb2, conversation_pb2, dataset_pb2)
 
 
@@ -102,6 +102,7 @@ def read_manifest(storage: Storage) -> dict[str, Any] | None:
             for name, kind in _OF_RUNS.items():
                 _require(parts["run"].get(name, kind() if isinstance(kind, type) else ""), kind, name)
             _require(parts["arrival"].get("segments", 0), int, "segments")
+            forgotten_in(parts)
             shards_of(parts)
             return parts
     except (ValueError, TypeError, KeyError) as error:
@@ -124,9 +125,12 @@ def write_manifest(storage: Storage, manifest: dict[str, Any], shards: Sequence[
     """
     lists = list(lists_of(manifest))
     while len(rest := shards[len(lists) * LISTED :]) >= LISTED:
-        name, content = f"{LISTS}/{len(lists):05}.json", _as_json([asdict(shard) for shard in rest[:LISTED]])
+        content = _as_json([asdict(shard) for shard in rest[:LISTED]])
+        digest = sha256(content).hexdigest()
+        # Named by what it holds, so that none changes under a reader.
+        name = f"{LISTS}/{len(lists):05}-{digest[:8]}.json"
         storage.write(name, content)
-        lists.append(ShardList(name=name, bytes=len(content), sha256=sha256(content).hexdigest()))
+        lists.append(ShardList(name=name, bytes=len(content), sha256=digest))
     if lists:
         manifest["lists"] = [asdict(one) for one in lists]
     written = {"format": LISTED_FORMAT if lists else FORMAT, **manifest, "shards": [asdict(shard) for shard in rest]}
@@ -154,6 +158,12 @@ def shards_of(manifest: dict[str, Any], *kinds: str) -> list[Shard]:
     """Returns the shards of these kinds, in the order of their rows."""
     shards = [Shard(**shard) for shard in manifest["shards"]]
     return [shard for shard in shards if shard.kind in kinds]
+
+
+def forgotten_in(manifest: dict[str, Any]) -> list[str]:
+    """Returns the ids of conversations that were removed for good."""
+    ids: list[str] = _require(manifest["arrival"].get("forgotten", []), list, "forgotten")
+    return [_require(one, str, "a forgotten id") for one in ids]
 
 
 def first_missing(storage: Storage, shards: Sequence[Shard]) -> str:

@@ -115,6 +115,10 @@ class Storage:
     def remove(self, name: str) -> None:
         self.attempt(lambda: self._files.rm_file(self._path(name)))
 
+    def remove_all(self) -> None:
+        """Removes the location itself."""
+        self.attempt(lambda: self._files.rm(self._root, recursive=True))
+
     def names(self, folder: str) -> list[str]:
         """Returns the sorted paths of what is in one of its folders."""
         return sorted(f"{folder}/{_last(one)}" for one in self._listed(self._path(folder)))

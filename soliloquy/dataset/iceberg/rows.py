@@ -15,6 +15,8 @@ from soliloquy.v1.dataset_pb2 import Collected
 # A partition of the table holds the conversations about this many problems of a run.
 BUCKET_ORDINALS = 4096
 PARTITIONED_BY = ("dataset", "kind", "bucket")
+# The kind of what is left of a conversation that was removed for good.
+FORGOTTEN = "forgotten"
 _LABELS = "labels"
 _OWN = (
     pa.field("dataset", pa.string()),

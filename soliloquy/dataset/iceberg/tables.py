@@ -1,7 +1,7 @@
 """Opens the tables of an installation in a catalog that pyiceberg's own configuration names."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self, TypeVar, cast
@@ -110,6 +110,12 @@ def equal(column: str, value: str | int) -> "BooleanExpression":
 
     # The checker takes it for a pydantic model without its own constructor.
     return EqualTo(column, value)  # type: ignore[arg-type,call-arg]
+
+
+def among(column: str, values: Iterable[str]) -> "BooleanExpression":
+    from pyiceberg.expressions import In
+
+    return In(column, values)  # type: ignore[arg-type,call-arg]
 
 
 def _catalog(location: Location) -> "Catalog":

@@ -1,0 +1,139 @@
+"""Removes conversations from a dataset, and sees to it that no collector brings them back."""
+
+import hashlib
+import re
+import tempfile
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from soliloquy.dataset.folder import Folder
+from soliloquy.dataset.layout import ACCEPTED, KINDS, PROMPTS, REJECTED, TABLES, WORKING
+from soliloquy.dataset.lock import FOLDER_LOCK, LOCK, Locked, write_lock
+from soliloquy.dataset.manifest import (
+    MANIFEST,
+    Shard,
+    forgotten_in,
+    lists_of,
+    read_manifest,
+    shards_of,
+    write_manifest,
+)
+from soliloquy.dataset.reading import Dataset
+from soliloquy.dataset.rows import completed
+from soliloquy.dataset.shards import remove_leftovers
+from soliloquy.dataset.storage import Storage
+from soliloquy.dataset.tally import Tally
+from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.parquet import BoundedParquetFile
+
+# A shard that was written anew has a second number.
+_NUMBERED = re.compile(r"(.+?)(?:\.(\d+))?\.parquet")
+
+
+def forget(location: str, ids: Collection[str]) -> set[str]:
+    """Removes these conversations; returns the ids of those that were there. A repeat finishes what a kill broke off.
+
+    Raises NoDataset, and Failure where somebody writes the dataset.
+    """
+    if location.startswith(TABLES):
+        from soliloquy.dataset.iceberg.forgetting import forget_rows
+
+        return forget_rows(location, ids)
+    place = Storage(location)
+    with _locked(place):
+        if any(Folder(location).unsharded()):
+            raise Failure(f"{place} has conversations in no shard yet: let its collector or its command end first")
+        manifest = read_manifest(place)
+        assert manifest
+        return _Forgetting(place, manifest, ids).run()
+
+
+def forget_all(location: str) -> None:
+    """Removes the whole dataset; raises NoDataset, and Failure where somebody writes it."""
+    Dataset(location)
+    if location.startswith(TABLES):
+        from soliloquy.dataset.iceberg.forgetting import forget_dataset
+
+        forget_dataset(location)
+        return
+    place = Storage(location)
+    with _locked(place):
+        if place.read(MANIFEST) is not None:
+            place.remove(MANIFEST)
+        place.remove_all()
+
+
+@contextmanager
+def _locked(place: Storage) -> Iterator[None]:
+    """Keeps away the command that made the dataset, and the collector whose store it is in."""
+    with ExitStack() as held:
+        try:
+            if place.folder is None:
+                store = Storage(place.url.rpartition("/")[0])
+                if store.read(LOCK) is not None:
+                    raise Locked(f"a collector is writing {store}")
+            else:
+                for working in (place.folder.parent, place.folder / WORKING):
+                    if (working / FOLDER_LOCK).exists():
+                        held.enter_context(write_lock(place, working))
+        except Locked as error:
+            raise Failure(f"{error}: stop it first") from error
+        yield
+
+
+class _Forgetting:
+    def __init__(self, place: Storage, manifest: dict[str, Any], ids: Collection[str]) -> None:
+        self._place = place
+        self._manifest = manifest
+        self._ids = pa.array(sorted(ids), pa.string())
+        self._found: set[str] = set()
+        self._tally = Tally()
+
+    def run(self) -> set[str]:
+        """Writes the shards that are left, then the manifest that names them, and only then removes the others."""
+        shards = shards_of(self._manifest, *KINDS, PROMPTS)
+        with tempfile.TemporaryDirectory() as scratch:
+            kept = [self._rewritten(one, Path(scratch) / "shard") if one.kind in KINDS else one for one in shards]
+        if self._found:
+            lists = {one.name for one in lists_of(self._manifest)}
+            manifest = {name: part for name, part in self._manifest.items() if name not in ("lists", "shards")}
+            forgotten = sorted({*forgotten_in(manifest), *self._found})
+            manifest |= {"counts": self._tally.as_json(), "arrival": manifest["arrival"] | {"forgotten": forgotten}}
+            write_manifest(self._place, manifest, kept)
+            for name in lists - {one.name for one in lists_of(manifest)}:
+                self._place.remove(name)
+        # Also those that an earlier call left.
+        remove_leftovers(self._place, kept)
+        return self._found
+
+    def _rewritten(self, shard: Shard, scratch: Path) -> Shard:
+        with self._place.opened(shard.name) as opened, BoundedParquetFile(opened) as file, ExitStack() as written:
+            if not any(pc.any(pc.is_in(ids["id"], self._ids)).as_py() for ids in file.batches(["id"])):
+                for batch in file.batches():
+                    self._left(batch, shard.kind)
+                return shard
+            writer = written.enter_context(pq.ParquetWriter(scratch, file.schema_arrow, compression="zstd"))
+            for group in range(file.num_row_groups):
+                left = (self._left(batch, shard.kind) for batch in file.batches(groups=[group]))
+                writer.write_table(pa.Table.from_batches(left, file.schema_arrow))
+        content, rows = scratch.read_bytes(), pq.read_metadata(scratch).num_rows
+        # Readers find the former shard under its name until the manifest is there.
+        base, generation = _NUMBERED.fullmatch(shard.name).groups(default="0")  # type: ignore[union-attr]
+        name = f"{base}.{int(generation) + 1}.parquet"
+        self._place.put(name, scratch)
+        return Shard(name=name, rows=rows, bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
+
+    def _left(self, batch: pa.RecordBatch, kind: str) -> pa.RecordBatch:
+        is_wanted = pc.invert(pc.is_in(batch["id"], self._ids))
+        self._found.update(batch["id"].filter(pc.invert(is_wanted)).to_pylist())
+        left = batch.filter(is_wanted)
+        if kind in (ACCEPTED, REJECTED) and left.num_rows:
+            for rows in completed(left, kind):
+                self._tally.add(rows, accepted=kind == ACCEPTED)
+        return left

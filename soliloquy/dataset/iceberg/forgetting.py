@@ -1,0 +1,60 @@
+"""Removes conversations from tables, and sees to it that no collector brings them back."""
+
+from collections.abc import Collection
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.expressions import And
+
+from soliloquy.dataset.iceberg.rows import FORGOTTEN
+from soliloquy.dataset.iceberg.tables import Location, Tables, among, attempt, equal
+
+# What is left of a conversation, so that it counts as stored.
+_LEFT = ("dataset", "kind", "bucket", "id", "ordinal", "attempt")
+
+
+def forget_rows(location: str, ids: Collection[str]) -> set[str]:
+    """Returns the ids of those that were there; raises MissingDataset and StorageUnavailable."""
+    place = Location.parsed(location)
+    tables = Tables.opened(place)
+    return attempt(place, lambda: _forget(tables, place.dataset, ids))
+
+
+def forget_dataset(location: str) -> None:
+    """Raises MissingDataset and StorageUnavailable."""
+    place = Location.parsed(location)
+    tables = Tables.opened(place)
+    attempt(place, lambda: _forget_all(tables, place.dataset))
+
+
+def _forget_all(tables: Tables, dataset: str) -> None:
+    for table in (tables.conversations, tables.runs):
+        is_there = True
+        while is_there:
+            try:
+                table.refresh().delete(equal("dataset", dataset))
+                is_there = False
+            except CommitFailedException:
+                # Somebody else has committed meanwhile.
+                continue
+
+
+def _forget(tables: Tables, dataset: str, ids: Collection[str]) -> set[str]:
+    here = And(equal("dataset", dataset), among("id", ids))
+    while True:
+        table = tables.conversations.refresh()
+        rows = table.scan(row_filter=here, selected_fields=_LEFT).to_arrow()
+        rows = rows.filter(pc.not_equal(rows["kind"], FORGOTTEN))
+        if not rows.num_rows:
+            return set()
+        kind = pa.array([FORGOTTEN] * rows.num_rows, rows.schema.field("kind").type)
+        left = rows.set_column(rows.schema.get_field_index("kind"), rows.schema.field("kind"), kind)
+        try:
+            with table.transaction() as change:
+                change.delete(here)
+                change.append(left)
+            return set(rows["id"].to_pylist())
+        except CommitFailedException:
+            # Somebody else has committed meanwhile.
+            continue
