@@ -39,15 +39,23 @@ def _description(name: str) -> str:
     return f"{form.title} ({', '.join(form.suffixes)})" if form.suffixes else form.title
 
 
+SPLITS = setting("Write several parts, e.g. train=0.9,test=0.1, split by problem.", metavar="NAME=SHARE,..")
+
+
+def read_splits(text: str | None) -> Splits | None:
+    try:
+        return Splits.read(text) if text else None
+    except InvalidSplits as bad:
+        raise click.UsageError(f"--splits: {bad}") from bad
+
+
 @click.command(cls=CommandOfFormats)
 @click.argument("folder", metavar="DIR|URL")
 def export(
     *,
     name: str = setting("The format to write.", "--format", type=Choice(NAMES)),
     out: Path = setting("The file to write, or a folder for --splits, hf and preferences.", type=ANY_PATH),
-    splits: str | None = setting(
-        "Write several files, e.g. train=0.9,test=0.1, split by problem.", metavar="NAME=SHARE,.."
-    ),
+    splits: str | None = SPLITS,
     leave_out: tuple[str, ...] = setting("A part to leave out; may be repeated.", type=Choice(list(PARTS))),
     uncertain: bool = setting("Also export preferences of rules that read, and may be wrong."),
     formulas: bool = setting("Write cells of CSV as they are that a spreadsheet would run."),
@@ -68,10 +76,7 @@ def export(
     if formulas and ".csv" not in form.suffixes:
         raise click.UsageError(f"--formulas requires a format of CSV: {name} is none")
     choice = ExportOptions(parts, uncertain=uncertain, formulas=formulas)
-    try:
-        shares = Splits.read(splits) if splits else None
-    except InvalidSplits as bad:
-        raise click.UsageError(f"--splits: {bad}") from bad
+    shares = read_splits(splits)
     with writing_to(out):
         counts = export_dataset(Dataset(folder), name, out, choice=choice, shares=shares, rejected=rejected)
     written = ", ".join(f"{part} {rows}" for part, rows in counts.written.items())

@@ -79,7 +79,7 @@ INTERRUPTED = 130
 # The commands, by what a person wants.
 _SECTIONS: Mapping[str, Sequence[str]] = {
     "Generate and look": (
-        *("generate", "show", "report", "compare", "check", "verify", "tail", "export", "import", "size"),
+        *("generate", "show", "report", "compare", "check", "verify", "tail", "curate", "export", "import", "size"),
     ),
     "Problems and recipes": ("problems", "recipes", "prompts"),
     "Train and evaluate": ("freeze", "train", "retrain", "adapters", "evaluate", "replicate"),

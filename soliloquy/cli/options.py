@@ -221,7 +221,7 @@ PROBLEM_FILE_OUT = setting("The problem file to write.", "--out", required=True,
 
 
 @contextmanager
-def writing_to(out: Path | str, option: str = "--out") -> Iterator[None]:
+def writing_to(out: Path | str, option: str = "--out", *, resumes: bool = False) -> Iterator[None]:
     """Turns an OSError into a Failure that names the file that cannot be written."""
     try:
         yield
@@ -229,4 +229,4 @@ def writing_to(out: Path | str, option: str = "--out") -> Iterator[None]:
         # A file is written beside its place first.
         failed = str(error.filename or out)
         place = out if Path(out).name in failed else failed
-        raise unwritable(place, error, f"choose another {option}") from error
+        raise unwritable(place, error, f"choose another {option}", resumes=resumes) from error

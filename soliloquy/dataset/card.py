@@ -177,6 +177,8 @@ def again(summary: DatasetSummary) -> tuple[str, str]:
     run = summary.manifest["run"]
     if summary.accepted.recipe.topics:
         return "", "The command that generated it generates it again; each row has its request in `problem.labels`."
+    if "curated" in run:
+        return "", f"It was curated from `{plain(str(run['curated'].get('dataset')))}` by `soliloquy curate`."
     if "conversations" not in run:
         return "", "The command is unknown: the run is still going on, or the conversations were imported."
     origins = sorted(summary.accepted.origins)

@@ -34,6 +34,7 @@ _OF_RUNS = {
     "prompts_sha256": dict,
     "protos_sha256": (dict, str),
     "imported": dict,
+    "curated": dict,
     "frozen": dict,
 }
 # A folder and a file in it, so that no name leads out of the dataset.

@@ -106,6 +106,8 @@ class Column:
     text: str = ""
     # The field of a message that is a question planned for the tutor.
     asks: str = ""
+    # Whether it says what the student has got wrong.
+    misconception: bool = False
     # Whether it is the student's name.
     names_student: bool = False
 

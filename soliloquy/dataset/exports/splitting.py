@@ -39,7 +39,15 @@ class Splits:
         return cls(of=shares)
 
     def part(self, problem: str) -> str:
-        position = seed("export", problem) / _RANGE
+        return self.part_at(place_of(problem))
+
+    def part_at(self, place: int) -> str:
+        position = place / _RANGE
         ends = zip(self.of, accumulate(self.of.values()), strict=True)
         # Rounding may leave a gap after the last end, which belongs to the last part that has a share.
         return next((name for name, end in ends if position < end), max(self.of, key=lambda name: self.of[name] > 0))
+
+
+def place_of(problem: str) -> int:
+    """Returns the hash that decides a problem's part, from 0 to 2**64 - 1."""
+    return seed("export", problem)

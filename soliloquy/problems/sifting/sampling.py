@@ -16,6 +16,8 @@ class DuplicatePolicy:
     recall: float
     most_bands: int
     most_rows: int
+    sketch: int
+    compared: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

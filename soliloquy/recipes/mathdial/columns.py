@@ -9,7 +9,7 @@ COLUMNS = {
     "enrichment.confusion.solution": Column(title="What the student handed in", text="{}"),
     "enrichment.confusion.belief": Column(title="What the student believes", text="{}"),
     "enrichment.confusion.category": Column(
-        title="error", heading="The error in the solution that the student believes in"
+        title="error", heading="The error in the solution that the student believes in", misconception=True
     ),
     "student.belief": Column(title="belief", heading="What its messages still believe", drawn="its wrong solution: {}"),
     "tutor.move": Column(title="move", heading="The tutor's moves", words=_MEANINGS, response=True),

@@ -9,5 +9,6 @@ COLUMNS = {
     "conversation.session.ruling": Column(title="the judge would keep it", heading="Would the judge keep it"),
     "turn.sub_question": Column(title="sub-question"),
     "student.learner_state": Column(title="state", heading="What messages were to show", drawn="to show: {}"),
+    "student.misconception.because": Column(title="misconception", misconception=True),
     "tutor.learner_state": Column(title="learner state", heading="What messages show"),
 }

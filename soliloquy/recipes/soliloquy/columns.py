@@ -4,7 +4,8 @@ from soliloquy.recipes.labels import Column
 from soliloquy.recipes.soliloquy.codes import WORDS
 
 COLUMNS = {
-    "student.strategy": Column(title="mistake", heading="How it is wrong", drawn="meant wrong: {}"),
+    "student.strategy": Column(title="mistake", heading="How it is wrong", drawn="meant wrong: {}", misconception=True),
+    "student.misconception.because": Column(title="misconception", misconception=True),
     "tutor.thoughts": Column(title="thoughts", key="Thoughts of Tutorbot"),
     "tutor.evaluation": Column(title="evaluation", key="Evaluation of Student Response"),
     "tutor.action": Column(title="action", key="Action Based on Evaluation", words=WORDS["actions"], response=True),
