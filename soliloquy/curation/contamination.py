@@ -13,7 +13,7 @@ from soliloquy.curation.policy import CONTAMINATION
 from soliloquy.problems.files.reading.rows import RefusedRow
 from soliloquy.problems.files.source_format import ANY_ROWS
 from soliloquy.runtime.failure import Failure
-from soliloquy.texts.ngrams import Hashes, is_number, runs, tokens
+from soliloquy.texts.ngrams import Hashes, hashes_of, is_number, runs, tokens
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,14 +27,14 @@ class Benchmarks:
     numbers: Sequence[frozenset[str]]
     places: Sequence[str]
 
-    def found_in(self, said: Sequence[Sequence[str]]) -> str:
-        """Names a text that these tokens of a conversation's texts hold, with the share; empty if they hold none."""
-        held = np.unique(np.concatenate([np.empty(0, np.uint64), *(_runs(words) for words in said)]))
+    def found_in(self, words: Sequence[str], hashes: Hashes) -> str:
+        """Names a text that a conversation of these words holds, with the share; empty if it holds none."""
+        held = runs(hashes, CONTAMINATION.words)
         first, last = (np.searchsorted(self.runs, held, side) for side in ("left", "right"))
-        spans = [self.owners[start:end] for start, end in zip(first, last, strict=True) if start < end]
+        spans = [self.owners[first[at] : last[at]] for at in np.flatnonzero(first < last)]
         if not spans:
             return ""
-        numbers = {word for words in said for word in words if is_number(word)}
+        numbers = {*filter(is_number, words)}
         for text, count in Counter(np.concatenate(spans).tolist()).items():
             share = count / self.sizes[text]
             if share >= CONTAMINATION.share and self.numbers[text] <= numbers:
@@ -53,7 +53,7 @@ def read_benchmarks(files: Iterable[Path]) -> Benchmarks:
                 raise Failure(f"benchmark {row}: correct the row, or remove it")
             for text in _texts(row.cells):
                 if len(words := tokens(text)) >= CONTAMINATION.shortest:
-                    found.append(_runs(words))
+                    found.append(runs(hashes_of(words), CONTAMINATION.words))
                     numbers.append(frozenset(filter(is_number, words)))
                     places.append(row.place)
         if len(found) == before:
@@ -64,11 +64,6 @@ def read_benchmarks(files: Iterable[Path]) -> Benchmarks:
     owners = np.repeat(np.arange(len(found)), [len(each) for each in found])
     sizes = [len(each) for each in found]
     return Benchmarks(runs=every[order], owners=owners[order], sizes=sizes, numbers=numbers, places=places)
-
-
-def _runs(words: Sequence[str]) -> Hashes:
-    size = CONTAMINATION.words
-    return runs(words, size) if len(words) >= size else np.empty(0, np.uint64)
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -16,11 +16,11 @@ from soliloquy.dataset.labelling import installed
 from soliloquy.dataset.reading import Dataset
 from soliloquy.dataset.rows import messages
 from soliloquy.problems.sifting.alike import BANDS, band_keys, sketch
-from soliloquy.problems.sifting.near_duplicates import shingles
+from soliloquy.problems.sifting.near_duplicates import shingles_of
 from soliloquy.problems.sifting.sampling import DUPLICATES
 from soliloquy.recipes import labels
 from soliloquy.runtime.seeds import seed
-from soliloquy.texts.ngrams import Hashes, runs, tokens
+from soliloquy.texts.ngrams import Hashes, hashes_of, runs, tokens
 from soliloquy.v1.conversation_pb2 import Conversation
 
 # The texts of a row that are compared with those of others: what is said, and what it is about.
@@ -55,12 +55,13 @@ def features(dataset: Dataset, part: Part, benchmarks: Benchmarks) -> pa.Table:
     rows, sets = list[dict[str, Any]](), {name: list[Hashes]() for name in COMPARED}
     for dialogue, fault in islice(_read(dataset, part, is_judged=is_judged), part.rows):
         spoken = [text for turn in dialogue.turns for text in (turn.student, turn.reply) if text]
-        said = [tokens(text) for text in spoken]
-        asked = [tokens(text) for text in (dialogue.question, dialogue.solution)]
+        asked, solved, said = (tokens(text) for text in (dialogue.question, dialogue.solution, "\n".join(spoken)))
         # A row may be a problem alone, or a chat about none.
-        words = [word for text in said for word in text] or asked[0]
-        sets[DIALOGUE].append(runs(words, DUPLICATES.shingle))
-        sets[PROBLEM].append(shingles(dialogue.question or "\n".join(spoken)))
+        told = said or asked or [dialogue.id]
+        words = [*solved, *asked, *told]
+        hashes = hashes_of(words)
+        sets[DIALOGUE].append(runs(hashes[-len(told) :], DUPLICATES.shingle))
+        sets[PROBLEM].append(shingles_of(asked or told))
         rows.append(
             {
                 "part": part.number,
@@ -69,7 +70,7 @@ def features(dataset: Dataset, part: Part, benchmarks: Benchmarks) -> pa.Table:
                 PROBLEM: seed(dialogue.question or dialogue.id),
                 "problem id": seed(dialogue.problem_id or dialogue.id),
                 "place": place_of(dialogue.about),
-                "contamination": benchmarks.found_in([*asked, *said]),
+                "contamination": benchmarks.found_in(words, hashes),
                 "fault": fault,
                 **{name: stratum(dialogue) for name, stratum in STRATA.items()},
             }

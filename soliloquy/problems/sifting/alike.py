@@ -54,7 +54,7 @@ def similarity(one: Sketch, other: Sketch) -> float:
     if max(len(one), len(other)) == DUPLICATES.sketch:
         union = union[: DUPLICATES.sketch]
     common = np.intersect1d(one, other, assume_unique=True)
-    return float(np.searchsorted(common, union[-1], side="right")) / len(union) if len(union) else 1.0
+    return float(np.searchsorted(common, union[-1], side="right")) / len(union)
 
 
 def colliding(bands: Iterable[Hashes], rows: int) -> npt.NDArray[np.bool_]:

@@ -1,6 +1,6 @@
 """Finds near-duplicates of earlier questions among millions, and removes them from a problem file."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
@@ -12,7 +12,7 @@ from soliloquy.problems.sifting.problem_lines import problem_lines
 from soliloquy.problems.sifting.sampling import DUPLICATES
 from soliloquy.runtime.files import atomic_file
 from soliloquy.runtime.seeds import seed
-from soliloquy.texts.ngrams import Hashes, is_number, runs, tokens
+from soliloquy.texts.ngrams import Hashes, hashes_of, is_number, runs, tokens
 
 _NUMBER = "#"
 
@@ -36,11 +36,14 @@ def shingles(question: str, structure: str = "") -> Hashes:
     The structure of its program is part of each, or else the numbers, so that questions that differ in it have none in
     common.
     """
-    words = tokens(question) or [question.strip()]
+    return shingles_of(tokens(question) or [question.strip()], structure)
+
+
+def shingles_of(words: Sequence[str], structure: str = "") -> Hashes:
     numbers = [word for word in words if is_number(word)]
     salt = seed("structure", structure) if structure else seed("numbers", *numbers)
     plain = [_NUMBER if is_number(word) else word for word in words]
-    return np.sort(runs(plain, DUPLICATES.shingle) ^ np.uint64(salt))
+    return np.sort(runs(hashes_of(plain), DUPLICATES.shingle) ^ np.uint64(salt))
 
 
 @dataclass(kw_only=True, slots=True)
