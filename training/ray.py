@@ -5,22 +5,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from soliloquy.runtime.failure import Failure, one_line
+from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.ray_session import ray_session
 from soliloquy_training.folder import WORKERS_LOG, Job, TrainingFolder
 
 # Restarts of all workers when one is lost.
 RESTARTS = 3
 # Read by Ray when it starts; variables that are already set take precedence.
 ENVIRONMENT = {
-    "RAY_USAGE_STATS_ENABLED": "0",
     "HF_HUB_DISABLE_TELEMETRY": "1",
-    "RAY_COLOR_PREFIX": "0",
     "RAY_TRAIN_V2_ENABLED": "1",
     "RAY_TRAIN_ENABLE_PRINT_PATCH": "0",
     # Detects a lost worker within this time.
     "RAY_TRAIN_HEALTH_CHECK_INTERVAL_S": "0.5",
-    # Workers import the same checkout as the driver.
-    "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]),
 }
 _OBJECT_STORE_BYTES = 160 * 2**20
 
@@ -28,25 +25,17 @@ _OBJECT_STORE_BYTES = 160 * 2**20
 def run_on_ray(job: Job, workers: int) -> None:
     """Trains on the cluster of RAY_ADDRESS, or starts one; raises Failure with the failure of the workers."""
     job = _of_any_folder(job)
-    for name, value in ENVIRONMENT.items():
-        os.environ.setdefault(name, value)
-    import logging
-
-    import ray
-    from ray.train import FailureConfig, RunConfig, ScalingConfig
-    from ray.train.torch import TorchTrainer
-
     address = os.environ.get("RAY_ADDRESS", "local")
     own = address == "local"
-    if own:
-        # This machine gets no preemption notice, and the watcher takes seconds to start.
-        os.environ.setdefault("RAY_TRAIN_ENABLE_PREEMPTION_WATCHER", "0")
-    local = {"include_dashboard": False, "object_store_memory": _OBJECT_STORE_BYTES, "num_cpus": workers + 1}
-    try:
-        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **(local if own else {}))
-    except Exception as error:  # Ray raises no specific type
-        raise Failure(f"Ray does not start: {one_line(error)}") from error
-    try:
+    # This machine gets no preemption notice, and the watcher takes seconds to start.
+    watcher = {"RAY_TRAIN_ENABLE_PREEMPTION_WATCHER": "0"} if own else {}
+    for name, value in {**ENVIRONMENT, **watcher}.items():
+        os.environ.setdefault(name, value)
+    with ray_session(None if own else address, cpus=workers + 1, store_bytes=_OBJECT_STORE_BYTES):
+        import ray
+        from ray.train import FailureConfig, RunConfig, ScalingConfig
+        from ray.train.torch import TorchTrainer
+
         # The driver may lack the GPU that its workers have.
         gpus = "GPU" in ray.cluster_resources()
         trainer = TorchTrainer(
@@ -71,8 +60,6 @@ def run_on_ray(job: Job, workers: int) -> None:
             raise folder.failure() or gave_up from error
         if failure := folder.failure():
             raise failure
-    finally:
-        ray.shutdown()
 
 
 def _of_any_folder(job: Job) -> Job:

@@ -58,7 +58,7 @@ def curate(
     dataset = Dataset(folder)
     with writing_to(out, resumes=True), _Progress(dataset.count(), quiet=as_json) as progress:
         done = curate_dataset(dataset, out, benchmarks, choice, ray, progress.tell)
-    kept = done.parts.total()
+    kept = sum(done.parts.values())
     parts = ", ".join(f"{part} {rows:,}" for part, rows in done.parts.items())
     line = f"{kept:,} of {done.read:,} conversations in {out}" + (f": {parts}" if choice.splits else "")
     dropped = {word: rows for word, rows in done.counts.items() if word != choosing.Fate.KEPT.word}

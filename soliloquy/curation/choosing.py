@@ -1,8 +1,7 @@
 """Chooses the rows to keep from their features, which it reads from files a column at a time."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
@@ -67,7 +66,12 @@ class Fates:
     problems: Rows
     # The number of its part among those of the splits.
     parts: npt.NDArray[np.int8]
-    counts: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Returns the rows of each fate, by its word."""
+        found = zip(*np.unique(self.fates, return_counts=True), strict=True)
+        return {Fate(fate).word: int(count) for fate, count in found}
 
 
 class Features:
@@ -122,9 +126,6 @@ def choose(features: Features, choice: Choice, tell: Tell) -> Fates:
         fates[(fates == Fate.KEPT) & ~_sampled(features, choice, fates == Fate.KEPT)] = Fate.BALANCE
     if choice.splits:
         found.parts = _parts(features, problems, choice.splits)
-    found.counts = Counter(
-        {Fate(fate).word: int(count) for fate, count in zip(*np.unique(fates, return_counts=True), strict=True)}
-    )
     return found
 
 

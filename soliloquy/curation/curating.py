@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -43,8 +42,8 @@ _READ, _WRITTEN = "conversations read", "conversations written"
 class Curated:
     read: int
     # By the fate's word, and of the kept rows by part.
-    counts: Counter[str]
-    parts: Counter[str]
+    counts: dict[str, int]
+    parts: dict[str, int]
 
 
 def curate(
@@ -140,7 +139,7 @@ def _ids(features: Features, rows: Any) -> dict[int, str]:
 
 def _write(
     dataset: Dataset, place: Path, fates: Fates, names: Sequence[str], choice: Choice, tell: Tell
-) -> Counter[str]:
+) -> dict[str, int]:
     """Writes a dataset for each part; returns the rows of each."""
     storages, scratch = {name: Storage(place / name) for name in names}, place / ".unfinished"
     tallies = {name: Tally() for name in names}
@@ -158,10 +157,10 @@ def _write(
         first += len(batch)
         tell(_WRITTEN, first)
     run = {name: value for name, value in dataset.manifest["run"].items() if name != "conversations"}
-    curated = {"dataset": dataset.folder, "seed": choice.seed, "counts": dict(fates.counts), "policy": policy.as_json()}
+    curated = {"dataset": dataset.folder, "seed": choice.seed, "counts": fates.counts, "policy": policy.as_json()}
     for name in names:
         shards = writers[name].close() + write_prompts(storages[name], dataset.prompts)
         manifest = {"run": run | {"curated": curated}, "counts": tallies[name].as_json(), "cost": {}, "arrival": {}}
         write_manifest(storages[name], manifest, shards)
     shutil.rmtree(scratch, ignore_errors=True)
-    return Counter({name: tallies[name].accepted for name in names})
+    return {name: tallies[name].accepted for name in names}

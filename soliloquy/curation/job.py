@@ -39,10 +39,10 @@ def write_features(
     folder: Path, dataset: str, parts: Sequence[Part], benchmarks: Benchmarks, address: str | None, scratch: Path
 ) -> Iterator[int]:
     """Writes a file for each part, and yields its rows when it is whole."""
-    import ray
-    import ray.data
-
     with ray_session(address, cpus=len(os.sched_getaffinity(0)), store_bytes=_STORE_BYTES, folder=scratch):
+        import ray
+        import ray.data
+
         _silence(ray.data)
         given = {"dataset": dataset, "benchmarks": ray.put(benchmarks)}
         tasks = [{"number": part.number, "after": part.after or "", "rows": part.rows} for part in parts]

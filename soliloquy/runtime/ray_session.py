@@ -2,11 +2,13 @@
 
 import logging
 import os
-import socket
+import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
+
+import grpc
 
 from soliloquy.runtime.failure import Failure, one_line
 
@@ -17,49 +19,47 @@ ENVIRONMENT = {
     # Workers import the same checkout as the driver.
     "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]),
 }
-# On every system, not only those that it is named for: Ray's processes on this machine listen on loopback only.
-_LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+# Without a cluster its processes listen on loopback only, on every system, whatever the name says.
+_LOCAL = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+_HOST_AND_PORT = re.compile(r"[^/]+:\d+")
 _ANSWER_SECONDS = 5
 
 
 @contextmanager
 def ray_session(address: str | None, *, cpus: int, store_bytes: int, folder: Path | None = None) -> Iterator[None]:
     """Joins the cluster at the address, or starts one of this machine, with its files in `folder`; raises Failure."""
-    if address:
+    # Ray knows other forms of an address, such as "auto".
+    if address and _HOST_AND_PORT.fullmatch(address):
         _require_answer(address)
-    for name, value in {**ENVIRONMENT, **({} if address else _LOOPBACK)}.items():
+    for name, value in {**ENVIRONMENT, **({} if address else _LOCAL)}.items():
         os.environ.setdefault(name, value)
+    # Ray reads some of them when it is imported.
     import ray
 
-    handle = None
     own: dict[str, Any] = {"include_dashboard": False, "num_cpus": cpus, "object_store_memory": store_bytes}
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        # Sockets have paths of at most 107 characters.
-        own["_temp_dir"] = f"/proc/{os.getpid()}/fd/{handle}"
-    try:
-        ray.init(
-            address=address or "local",
-            log_to_driver=False,
-            logging_level=logging.ERROR,
-            **({} if address else own),
-        )
-    except Exception as error:  # Ray raises no specific type
-        raise Failure(f"Ray does not start: {one_line(error)}") from error
-    try:
+    with ExitStack() as stack:
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            stack.callback(os.close, handle := os.open(folder, os.O_RDONLY | os.O_DIRECTORY))
+            # Sockets have paths of at most 107 characters.
+            own["_temp_dir"] = f"/proc/{os.getpid()}/fd/{handle}"
+        try:
+            told = {"log_to_driver": False, "logging_level": logging.ERROR, **({} if address else own)}
+            ray.init(address=address or "local", **told)
+        except Exception as error:  # Ray raises no specific type
+            if isinstance(error, OSError) and error.errno:
+                raise
+            advice = ": is RAY_AUTH_TOKEN the cluster's token?" if address else ""
+            raise Failure(f"Ray does not start: {one_line(error)}{advice}") from error
+        stack.callback(ray.shutdown)
         yield
-    finally:
-        ray.shutdown()
-        if handle is not None:
-            os.close(handle)
 
 
 def _require_answer(address: str) -> None:
-    """Ray itself would try for a minute, and print a page."""
-    host, _, port = address.rpartition(":")
-    try:
-        socket.create_connection((host, int(port)), _ANSWER_SECONDS).close()
-    except OSError as error:
-        told = f"no Ray cluster answers at {address} ({error.strerror or error})"
-        raise Failure(f"{told}: start its head with ray start --head, or leave out the address") from error
+    """Ray itself would try for many minutes, and print pages."""
+    with grpc.insecure_channel(address) as channel:
+        try:
+            grpc.channel_ready_future(channel).result(_ANSWER_SECONDS)
+        except grpc.FutureTimeoutError:
+            told = f"no Ray cluster answers at {address}"
+            raise Failure(f"{told}: start its head with ray start --head, or leave out the address") from None

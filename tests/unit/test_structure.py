@@ -28,6 +28,7 @@ BELOW = {
     "web": set(),
     "dataset": {"recipes", "runtime", "texts", "truth", "web"},
     "client": {"dataset", "recipes", "runtime", "truth"},
+    "curation": {"dataset", "problems", "recipes", "runtime", "texts"},
 }
 COMPOSITION_ROOT = {"runs", "cli"}
 

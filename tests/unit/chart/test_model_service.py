@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
+from soliloquy.runtime.ray_session import ENVIRONMENT as ANYWHERE
 from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy_services.model.serving import ENVIRONMENT, FAST, SERVICER
 from soliloquy_training.ray import ENVIRONMENT as TRAINING
@@ -60,7 +61,7 @@ def test_ray_is_told_in_the_cluster_what_it_is_told_on_one_machine() -> None:
     assert told == {
         "serve": ENVIRONMENT | FAST,
         # The image decides where the code is.
-        "train": {name: value for name, value in TRAINING.items() if name != "PYTHONPATH"},
+        "train": {name: value for name, value in {**ANYWHERE, **TRAINING}.items() if name != "PYTHONPATH"},
     }
     for pod in groups(service()["rayClusterConfig"]):
         assert told["serve"].items() <= environment(pod["containers"][0]).items()
