@@ -132,7 +132,7 @@ gpu: .venv/serve .venv/runsc ## Measure training and engines on this machine's G
 lock: .venv/dev ## Resolve the dependencies again and write the lock files
 	$(RESOLVE) --extra build --output-file requirements.lock
 	$(RESOLVE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock
-	$(RESOLVE) --extra dev --extra serve --extra train --extra trl --constraint requirements-dev.lock --output-file requirements-serve.lock
+	$(RESOLVE) --extra dev --extra serve --extra train --extra trl --extra curate --constraint requirements-dev.lock --output-file requirements-serve.lock
 	$(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['build-system']['requires'], sep='\n')" \
 		| $(RESOLVE:pyproject.toml=-) --constraint requirements-dev.lock --output-file deploy/images/build.lock
 	$(RESOLVE) --extra s3 --extra tables --extra otlp --constraint requirements-dev.lock --output-file deploy/images/workers.lock

@@ -5,8 +5,11 @@ import os
 
 import pytest
 
-# In CI a missing torch is a failure, not a reason to skip.
-needs_torch = pytest.mark.skipif(
-    importlib.util.find_spec("torch") is None and os.environ.get("CI") != "true",
-    reason="torch is missing: pip install 'soliloquy[serve]'",
-)
+
+def _needs(library: str, extra: str) -> pytest.MarkDecorator:
+    """In CI a missing library is a failure, not a reason to skip."""
+    is_missing = importlib.util.find_spec(library) is None and os.environ.get("CI") != "true"
+    return pytest.mark.skipif(is_missing, reason=f"{library} is missing: pip install 'soliloquy[{extra}]'")
+
+
+needs_torch, needs_ray = _needs("torch", "serve"), _needs("ray", "curate")

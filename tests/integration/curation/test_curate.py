@@ -21,12 +21,12 @@ from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
 from soliloquy.v1.conversation_pb2 import Conversation
 from tests.datasets import changed
+from tests.models import needs_ray
 from tests.unit.curation.test_choosing import LONG, STORY, benchmark, talk
 from tests.unit.dataset.small import dataset
 from tests.waiting import wait_until
 
-# Ray sets options of its own that it warns of.
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:ray")
+pytestmark = needs_ray
 _COMMAND = [sys.executable, "-c", "from soliloquy.cli.main import main; main()", "curate"]
 
 
