@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -88,9 +89,8 @@ def _work_folder(out: Path) -> Iterator[Path]:
 
 def _features_folder(work: Path, dataset: Dataset, benchmarks: Benchmarks) -> Path:
     """Removes what was written for another dataset, policy or benchmark."""
-    shards = json.dumps(dataset.manifest["shards"])
-    told = (dataset.folder, shards, json.dumps(policy.as_json()), *benchmarks.places, benchmarks.runs.tobytes())
-    folder = work / digest(*told)
+    kinds = json.dumps([dataset.folder, dataset.manifest, policy.as_json(), benchmarks.places])
+    folder = work / digest(kinds, benchmarks.runs.tobytes().hex(), version("soliloquy"))
     for other in work.iterdir():
         if other != folder:
             shutil.rmtree(other)
