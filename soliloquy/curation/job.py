@@ -44,7 +44,9 @@ def write_features(
         import ray.data
 
         _silence(ray.data)
-        given = {"dataset": dataset, "benchmarks": ray.put(benchmarks)}
+        # Workers run in folders of their own.
+        place = dataset if "://" in dataset else str(Path(dataset).resolve())
+        given = {"dataset": place, "benchmarks": ray.put(benchmarks)}
         tasks = [{"number": part.number, "after": part.after or "", "rows": part.rows} for part in parts]
         job = ray.data.from_items(tasks, override_num_blocks=len(tasks)).map_batches(
             _work, batch_size=1, fn_kwargs=given, batch_format="pyarrow"

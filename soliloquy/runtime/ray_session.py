@@ -43,6 +43,8 @@ def ray_session(address: str | None, *, cpus: int, store_bytes: int, folder: Pat
             stack.callback(os.close, handle := os.open(folder, os.O_RDONLY | os.O_DIRECTORY))
             # Sockets have paths of at most 107 characters.
             own["_temp_dir"] = f"/proc/{os.getpid()}/fd/{handle}"
+        # Also what it has started when Ctrl-C comes.
+        stack.callback(ray.shutdown)
         try:
             told = {"log_to_driver": False, "logging_level": logging.ERROR, **({} if address else own)}
             ray.init(address=address or "local", **told)
@@ -51,7 +53,6 @@ def ray_session(address: str | None, *, cpus: int, store_bytes: int, folder: Pat
                 raise
             advice = ": is RAY_AUTH_TOKEN the cluster's token?" if address else ""
             raise Failure(f"Ray does not start: {one_line(error)}{advice}") from error
-        stack.callback(ray.shutdown)
         yield
 
 
