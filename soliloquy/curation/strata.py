@@ -9,18 +9,6 @@ from soliloquy.dataset.exports.dialogue import Dialogue
 from soliloquy.recipes.labels import Column, columns_of
 
 
-def _misconception(dialogue: Dialogue) -> str:
-    return _most_common(dialogue, lambda column: column.misconception)
-
-
-def _move(dialogue: Dialogue) -> str:
-    return _most_common(dialogue, lambda column: column.response)
-
-
-def _topic(dialogue: Dialogue) -> str:
-    return dialogue.topic
-
-
 def _length(dialogue: Dialogue) -> str:
     place = bisect(EDGES, len(dialogue.turns))
     first = EDGES[place - 1] if place else 0
@@ -29,9 +17,9 @@ def _length(dialogue: Dialogue) -> str:
 
 # The class of a conversation by each criterion; empty if its labels do not say.
 STRATA: Mapping[str, Callable[[Dialogue], str]] = {
-    "misconception": _misconception,
-    "move": _move,
-    "topic": _topic,
+    "misconception": lambda dialogue: _most_common(dialogue, lambda column: column.misconception),
+    "move": lambda dialogue: _most_common(dialogue, lambda column: column.response),
+    "topic": lambda dialogue: dialogue.topic,
     "length": _length,
 }
 
