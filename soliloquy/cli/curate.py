@@ -40,7 +40,7 @@ def curate(
     as_json: bool = AS_JSON,
     folder: str,
 ) -> int:
-    """Write a dataset of the conversations that are worth training on.
+    """Write a dataset of what is worth training on.
 
     Drops conversations that hold a text of a benchmark, that break a rule of their recipe or that its judge would not
     keep, and those that repeat an earlier one word for word or nearly so. With --splits, OUT has a dataset for each

@@ -44,8 +44,8 @@ def write_features(
         import ray.data
 
         _silence(ray.data)
-        # Workers run in folders of their own.
-        place = dataset if "://" in dataset else str(Path(dataset).resolve())
+        # Workers run in folders of their own; no URL is a path that exists.
+        place = str(Path(dataset).resolve()) if Path(dataset).exists() else dataset
         given = {"dataset": place, "benchmarks": ray.put(benchmarks)}
         tasks = [{"number": part.number, "after": part.after or "", "rows": part.rows} for part in parts]
         job = ray.data.from_items(tasks, override_num_blocks=len(tasks)).map_batches(
