@@ -85,19 +85,7 @@ _SECTIONS: Mapping[str, Sequence[str]] = {
     "Train and evaluate": ("freeze", "train", "retrain", "adapters", "evaluate", "replicate"),
     "Models and sandbox": ("model", "sandbox"),
     "Keep datasets": ("backup", "recover", "forget"),
-    "Run a cluster": (
-        "up",
-        "runs",
-        "dlq",
-        "topics",
-        "backup",
-        "recover",
-        "forget",
-        "service",
-        "top",
-        "observe",
-        "asyncapi",
-    ),
+    "Run a cluster": ("up", "runs", "dlq", "topics", "service", "top", "observe", "asyncapi"),
 }
 # The modules of commands that have other names.
 _MODULES = {
