@@ -84,7 +84,7 @@ _SECTIONS: Mapping[str, Sequence[str]] = {
     "Problems and recipes": ("problems", "recipes", "prompts"),
     "Train and evaluate": ("freeze", "train", "retrain", "adapters", "evaluate", "replicate"),
     "Models and sandbox": ("model", "sandbox"),
-    "Keep datasets": ("backup", "recover", "forget"),
+    "Keep datasets": ("backup", "recover", "forget", "compact"),
     "Run a cluster": ("up", "runs", "dlq", "topics", "service", "top", "observe", "asyncapi"),
 }
 # The modules of commands that have other names.

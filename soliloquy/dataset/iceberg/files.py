@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -19,10 +18,12 @@ from soliloquy.dataset.selection import LIST, NoDataset
 from soliloquy.runtime.failure import one_line
 
 if TYPE_CHECKING:
-    from pyiceberg.table import Table
+    from pyiceberg.expressions import BooleanExpression
+    from pyiceberg.manifest import ManifestEntry
+    from pyiceberg.table import FileScanTask, Table
 
 _ROWS_AT_ONCE = 500
-_KEYS = ["ordinal", "attempt", "id"]
+KEYS = ["ordinal", "attempt", "id"]
 _LABELS = re.compile(r"(^|\.)labels\.([^.]+)\.")
 
 
@@ -53,31 +54,41 @@ class DataFile:
         return self.meets(span) and (self.is_original or span.begin == 0) and self.sequence <= span.end
 
 
-def data_files(table: "Table", dataset: str, kind: str) -> list[DataFile]:
-    """Returns the files by bucket; raises NoDataset for rows that are deleted by files of their own."""
-    from pyiceberg.expressions import And
-    from pyiceberg.manifest import DataFileContent
+def planned(table: "Table", wanted: "BooleanExpression | None" = None) -> list[tuple["FileScanTask", int]]:
+    """Returns the files of the current snapshot that may have wanted rows, each with the number of its commit."""
+    from pyiceberg.expressions import AlwaysTrue
     from pyiceberg.table import ManifestGroupPlanner
 
     if (snapshot := table.metadata.current_snapshot()) is None:
         return []
-    planner = ManifestGroupPlanner(table.metadata, table.io, And(equal("dataset", dataset), equal("kind", kind)))
+    sequences: dict[str, int] = {}
+
+    def remember(entry: "ManifestEntry") -> bool:
+        sequences[entry.data_file.file_path] = entry.sequence_number or 0
+        return True
+
+    planner = ManifestGroupPlanner(table.metadata, table.io, wanted or AlwaysTrue())
+    tasks = planner.plan_files(snapshot.manifests(table.io), remember)
+    return [(task, sequences[task.file.file_path]) for task in tasks]
+
+
+def data_files(table: "Table", dataset: str, kind: str) -> list[DataFile]:
+    """Returns the files by bucket; raises NoDataset for rows that are deleted by files of their own."""
+    from pyiceberg.expressions import And
+
     arrival = table.schema().find_field("arrival").field_id
     found = []
-    for entry in chain.from_iterable(planner.plan_manifest_entries(snapshot.manifests(table.io))):
-        file = entry.data_file
-        if file.content != DataFileContent.DATA:
-            raise NoDataset(
-                f"{dataset} has rows that another program deleted without rewriting their files: compact it"
-            )
+    for task, sequence in planned(table, And(equal("dataset", dataset), equal("kind", kind))):
+        if task.delete_files:
+            raise NoDataset(f"{dataset} has rows that another program only marks as deleted: run soliloquy compact")
         found.append(
             DataFile(
-                path=file.file_path,
-                bucket=file.partition[2],
-                rows=file.record_count,
-                bytes=file.file_size_in_bytes,
-                sequence=entry.sequence_number or 0,
-                is_original=(file.null_value_counts or {}).get(arrival) == file.record_count,
+                path=task.file.file_path,
+                bucket=task.file.partition[2],
+                rows=task.file.record_count,
+                bytes=task.file.file_size_in_bytes,
+                sequence=sequence,
+                is_original=(task.file.null_value_counts or {}).get(arrival) == task.file.record_count,
             )
         )
     return sorted(found, key=lambda file: (file.bucket, file.sequence, file.path))
@@ -92,11 +103,11 @@ def bucket_rows(table: "Table", files: Sequence[DataFile], wanted: pa.Schema, sp
         return
     keys, parts = [], []
     for file in files:
-        for batch in file_batches(table, file, columns.union(_KEYS), span, recipe):
-            keys.append(batch.select(_KEYS))
+        for batch in file_batches(table, file, columns.union(KEYS), span, recipe):
+            keys.append(batch.select(KEYS))
             parts.append(recipe_rows(batch, wanted))
     if parts:
-        order = pc.sort_indices(pa.Table.from_batches(keys), sort_keys=[(name, "ascending") for name in _KEYS])
+        order = pc.sort_indices(pa.Table.from_batches(keys), sort_keys=[(name, "ascending") for name in KEYS])
         rows = pa.Table.from_batches(parts).combine_chunks()
         for start in range(0, len(order), _ROWS_AT_ONCE):
             yield from rows.take(order.slice(start, _ROWS_AT_ONCE)).combine_chunks().to_batches()
@@ -117,8 +128,8 @@ def timings_in(table: "Table", file: DataFile) -> Iterator[pa.RecordBatch]:
 
 def _is_sorted(table: "Table", file: DataFile) -> bool:
     """Whether a compaction has written the rows in their order; reads nothing but the order."""
-    keys = pa.Table.from_batches([batch.select(_KEYS) for batch in file_batches(table, file, set(_KEYS))])
-    order = pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in _KEYS])
+    keys = pa.Table.from_batches([batch.select(KEYS) for batch in file_batches(table, file, set(KEYS))])
+    order = pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in KEYS])
     return bool(order.equals(pa.array(range(len(order)), order.type)))
 
 

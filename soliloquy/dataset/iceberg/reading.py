@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from soliloquy.dataset.iceberg.files import DataFile, Span, bucket_rows, data_files, rows_in, timings_in
 from soliloquy.dataset.iceberg.rows import BUCKET_ORDINALS, leaves, pruned
-from soliloquy.dataset.iceberg.tables import Location, Tables, attempt
+from soliloquy.dataset.iceberg.tables import Location, Tables, attempt, equal
 from soliloquy.dataset.layout import ACCEPTED, REJECTED
 from soliloquy.dataset.rows import REASONS, RECIPE, schema
 from soliloquy.dataset.selection import Filter, MissingDataset, NoDataset, condition, selected
@@ -37,19 +37,19 @@ class TableRows:
         try:
             self.location = location = Location.parsed(text)
             tables = Tables.opened(location)
-            runs = attempt(location, lambda: tables.runs.scan().to_arrow().to_pylist())
+            found = attempt(location, lambda: _runs(tables, location.dataset))
+            others = [] if found else attempt(location, lambda: _datasets(tables))
         except NoDataset:
             raise
         except Failure as error:
             raise NoDataset(str(error)) from error
-        found = next((run for run in runs if run["dataset"] == location.dataset), None)
-        if found is None:
-            names = list(dict.fromkeys(run["dataset"] for run in runs))
-            others = f"; it holds {', '.join(names[:_LISTED])}" + (", .." if len(names) > _LISTED else "")
-            raise MissingDataset(f"{location} is no dataset: use {location.store}/DATASET{others if names else ''}")
+        if not found:
+            holds = f"; it holds {', '.join(others[:_LISTED])}" + (", .." if len(others) > _LISTED else "")
+            raise MissingDataset(f"{location} is no dataset: use {location.store}/DATASET{holds if others else ''}")
         self.table = tables.conversations
-        self._prompts = dict(found["prompts"])
-        self.manifest: dict[str, Any] = {"run": json.loads(found["identity"]), "shards": [], "arrival": {}, "cost": {}}
+        self._prompts = dict(found[0]["prompts"])
+        run = json.loads(found[0]["identity"])
+        self.manifest: dict[str, Any] = {"run": run, "shards": [], "arrival": {}, "cost": {}}
         self._files: dict[str, list[DataFile]] = {}
 
     def recipes(self, kind: str) -> list[str]:
@@ -130,6 +130,17 @@ class TableRows:
             raise NoDataset(f"{place!r} is not a place in {self.location}: use one such as 0-17/3:250")
         begin, end, bucket, row = map(int, found.groups())
         return Span(begin=begin, end=end), bucket, row
+
+
+def _runs(tables: Tables, dataset: str) -> list[dict[str, Any]]:
+    """Returns what the table of runs says of a dataset, perhaps repeatedly."""
+    found: list[dict[str, Any]] = tables.runs.scan(row_filter=equal("dataset", dataset)).to_arrow().to_pylist()
+    return found
+
+
+def _datasets(tables: Tables) -> list[str]:
+    names = tables.runs.scan(selected_fields=("dataset",)).to_arrow()["dataset"]
+    return sorted(set(names.to_pylist()))
 
 
 def _may_hold(bucket: int, where: Filter) -> bool:

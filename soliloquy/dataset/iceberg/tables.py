@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from soliloquy.dataset.iceberg.rows import PARTITIONED_BY, table_schema
 from soliloquy.dataset.layout import TABLES
+from soliloquy.dataset.manifest import UnreadableManifest
 from soliloquy.dataset.selection import MissingDataset
 from soliloquy.dataset.storage import StorageUnavailable
 from soliloquy.recipes.packages import DEFAULT
@@ -37,8 +38,10 @@ _RUNS = pa.schema(
 UNREAD = "soliloquy.unread"
 # Statistics of hundreds of columns would make the manifests longer than the files; these columns find rows.
 _FOUND_BY = ("dataset", "kind", "bucket", "id", "ordinal", "attempt", "arrival")
+_FORMAT_PROPERTY, _FORMAT = "soliloquy.format", "1"
 _PROPERTIES = {
     "format-version": "2",
+    _FORMAT_PROPERTY: _FORMAT,
     "write.parquet.compression-codec": "zstd",
     "write.parquet.row-group-limit": "1000",
     "write.metadata.metrics.default": "none",
@@ -133,11 +136,17 @@ def _catalog(location: Location) -> "Catalog":
 def _loaded(location: Location, catalog: "Catalog") -> dict[str, "Table"]:
     from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
 
+    store = location.store
     try:
-        return {name: catalog.load_table((location.namespace, name)) for name in ("conversations", "runs")}
+        tables = {name: catalog.load_table((location.namespace, name)) for name in ("conversations", "runs")}
     except (NoSuchTableError, NoSuchNamespaceError) as error:
-        store = location.store
         raise MissingDataset(f"{store} holds no datasets: start a collector with --store {store}") from error
+    written = tables["conversations"].properties.get(_FORMAT_PROPERTY)
+    if written != _FORMAT:
+        raise UnreadableManifest(
+            f"{store} has tables of format {written}; this version reads format {_FORMAT}: update soliloquy"
+        )
+    return tables
 
 
 def _created(location: Location, catalog: "Catalog") -> dict[str, "Table"]:

@@ -1,14 +1,12 @@
 """Catalogs in a folder, as pyiceberg's own variables configure them, and tables with given conversations."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
-from soliloquy.dataset.iceberg.rows import table_rows
-from soliloquy.dataset.iceberg.tables import Location, Tables
+from soliloquy.dataset.iceberg.tables import Location
+from soliloquy.dataset.iceberg.writing import TableWriter
 from soliloquy.runtime.events import run_key
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected, Origin, Timings
@@ -40,11 +38,6 @@ def collected(conversations: Sequence[Conversation], reasons: Sequence[str] = ()
 
 def commit(location: Location, conversations: Sequence[Conversation], reasons: Sequence[str] = ()) -> str:
     """Appends conversations of one run in one commit; returns the location of their dataset."""
-    tables, run = Tables.created(location), conversations[0].run
-    row = {"dataset": run_key(run), "identity": json.dumps({"run": run.id, "recipe": run.recipe}), "prompts": []}
-    tables.runs.append(pa.Table.from_pylist([row], tables.runs.schema().as_arrow()))
-    batch = table_rows(collected(conversations, reasons))
-    with tables.conversations.update_schema() as update:
-        update.union_by_name(batch.schema)
-    tables.conversations.append(pa.Table.from_batches([batch]))
-    return f"{location}/{row['dataset']}"
+    dataset = run_key(conversations[0].run)
+    TableWriter(location).append([(dataset, one) for one in collected(conversations, reasons)])
+    return f"{location}/{dataset}"

@@ -69,15 +69,22 @@ def test_what_is_no_dataset_in_a_table_says_what_to_do(location: Location, monke
     commit(location, [one(1)])
     with pytest.raises(NoDataset, match=r"is no dataset: use iceberg:prod/tutoring/DATASET; it holds run$"):
         Dataset(f"{location}/rum")
+    with Tables.opened(location).conversations.transaction() as change:
+        change.set_properties({"soliloquy.format": "2"})
+    with pytest.raises(NoDataset, match="has tables of format 2; this version reads format 1: update soliloquy"):
+        Dataset(f"{location}/run")
     with pytest.raises(NoDataset, match="no catalog 'test' is configured: set PYICEBERG_CATALOG__TEST__URI"):
         Dataset("iceberg:test/tutoring/run")
     with pytest.raises(NoDataset, match="invalid location 'iceberg:prod': use iceberg:CATALOG/NAMESPACE"):
         Dataset("iceberg:prod")
-    with pytest.raises(NoDataset, match=r"'5' is not a place in iceberg:prod/tutoring/run: use one such as 0-17/3:250"):
-        numbers(Dataset(f"{location}/run"), "5")
     monkeypatch.setenv("PYICEBERG_CATALOG__PROD__URI", "sqlite:////nothing/catalog.db")
     with pytest.raises(NoDataset, match=r"iceberg:prod/tutoring/run failed \(.*unable to open database file"):
         Dataset(f"{location}/run")
+
+
+def test_a_place_of_another_kind_is_refused(location: Location) -> None:
+    with pytest.raises(NoDataset, match=r"'5' is not a place in iceberg:prod/tutoring/run: use one such as 0-17/3:250"):
+        numbers(Dataset(commit(location, [one(1)])), "5")
 
 
 def test_a_file_that_is_gone_or_damaged_is_named(location: Location) -> None:

@@ -29,8 +29,9 @@ def test_a_table_that_collectors_wrote_has_no_finding(location: Location) -> Non
 
 
 def test_a_conversation_that_is_there_twice_is_found(location: Location) -> None:
-    commit(location, [one(1)], ["repeated: turn 2"])
-    place = commit(location, [one(1)])
+    place = commit(location, [one(1)], ["repeated: turn 2"])
+    again = table_rows(collected([one(1)]))
+    Tables.opened(location).conversations.append(pa.Table.from_batches([again]))
     [line] = findings_at(place)
     assert "kind=rejected" in line
     assert line.endswith(".parquet holds c1 again")

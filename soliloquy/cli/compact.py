@@ -1,0 +1,32 @@
+"""`soliloquy compact`: fewer, larger files in a store of tables."""
+
+from dataclasses import asdict
+
+import click
+
+from soliloquy.cli.command import Command, setting
+from soliloquy.cli.options import AS_JSON, DURATION
+from soliloquy.cli.terminal import answer
+
+
+@click.command(cls=Command)
+@click.argument("store", metavar="iceberg:CATALOG/NAMESPACE")
+def compact(
+    store: str,
+    *,
+    keep: float = setting("How long earlier states of the tables can be read.", default="24h", type=DURATION),
+    as_json: bool = AS_JSON,
+) -> None:
+    """Merge the files that collectors wrote into one for each 4,096 problems of a run, and remove old snapshots.
+
+    Collectors and readers may go on meanwhile; a reader that takes longer than --keep may miss a file.
+    """
+    # Imported here because nothing else needs it.
+    from soliloquy.dataset.iceberg.compaction import compact as compact_tables
+    from soliloquy.dataset.iceberg.tables import Location
+
+    done = compact_tables(Location.parsed(store), keep)
+    merged = f"{store}: {done.merged:,} files are merged into {done.written:,}"
+    answer(
+        asdict(done), [f"{merged}; {done.expired:,} snapshots and {done.removed:,} files are removed"], as_json=as_json
+    )
