@@ -18,16 +18,14 @@ from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
 from soliloquy.recipes.packages import DEFAULT
 from soliloquy.runtime.events import first_event, run_key
-from soliloquy.runtime.handling import Service
 from soliloquy.runtime.transports.port import Delivery, Partition
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import ConversationFinished
+from soliloquy_services.collector.datasets import datasets_of
 from soliloquy_services.collector.handler import Store, collect
-from soliloquy_services.collector.live_datasets import LiveDatasets
 from soliloquy_services.collector.settings import LiveSettings
 
-_AT_ONCE = Service(name="collector").max_in_flight
 # The collector records where it read a conversation; here all have the same place.
 _PARTITION = Partition("conversation.finished", 0)
 _ORIGIN = Origin(topic=_PARTITION.topic)
@@ -48,8 +46,8 @@ class FinishedLog:
 
     conversations: Sequence[Conversation]
 
-    def events(self, number: int) -> Iterator[bytes]:
-        for place in range(number):
+    def events(self, number: int, first: int = 0, step: int = 1) -> Iterator[bytes]:
+        for place in range(first, number, step):
             message = ConversationFinished(conversation=self.conversations[place % len(self.conversations)])
             message.conversation.id = message.conversation.problem.id = f"{place:024x}"
             message.conversation.ordinal = place
@@ -61,7 +59,7 @@ async def collected(folder: Path, log: FinishedLog, number: int, *, judged: bool
     events = list(log.events(number))
     wall, cpu = time.perf_counter(), time.process_time()
     settings = LiveSettings(data=folder)
-    await _collect(settings, iter(events), judged=judged)
+    await collect_all(settings, iter(events), judged=judged)
     place = Storage(folder / run_key(log.conversations[0].run))
     verifying = time.process_time()
     if found := list(findings(place)):
@@ -85,7 +83,7 @@ async def memory(folder: Path, log: FinishedLog, number: int, tell: Tell) -> dic
                 tell(f"{place:,} of {number:,} conversations, {samples[-1]:.0f} MiB")
             yield event
 
-    await _collect(LiveSettings(data=folder, limits=_LONG_LIMITS), sampled(), judged=False)
+    await collect_all(LiveSettings(data=folder, limits=_LONG_LIMITS), sampled(), judged=False)
     middle, end = max(samples[: len(samples) // 2]), max(samples[len(samples) // 2 :])
     return {"rss_mib": end, "rss_growth": end / middle}
 
@@ -111,9 +109,9 @@ def read(folder: Path) -> dict[str, float]:
     return {"rows": table.num_rows, "seconds": time.perf_counter() - began, "mib": shard.stat().st_size / 1024**2}
 
 
-async def _collect(settings: LiveSettings, events: Iterator[bytes], *, judged: bool) -> None:
-    async with LiveDatasets(settings) as datasets, asyncio.TaskGroup() as tasks:
-        for _ in range(_AT_ONCE):
+async def collect_all(settings: LiveSettings, events: Iterator[bytes], *, judged: bool) -> None:
+    async with datasets_of(settings) as datasets, asyncio.TaskGroup() as tasks:
+        for _ in range(datasets.in_flight):
             tasks.create_task(_take(events, datasets, judged=judged))
 
 

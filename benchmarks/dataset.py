@@ -70,7 +70,7 @@ def dataset(*, conversations: int, long: int, rounds: int, as_json: bool) -> Non
 def measure(*, conversations: int, long: int, rounds: int, tell: Tell) -> dict[str, Any]:
     tell("growing conversations")
     with tempfile.TemporaryDirectory() as folder:
-        log = FinishedLog(conversations=_grown(Path(folder)))
+        log = FinishedLog(conversations=grown(Path(folder)))
     figures: dict[str, Any] = {"machine": machine.facts(), "rounds": rounds, "conversations": conversations}
     with tempfile.TemporaryDirectory() as folder:
         figures["memory"] = merged([uvloop.run(collecting.memory(Path(folder), log, long, tell))])
@@ -106,7 +106,7 @@ def _exported(folder: Path) -> dict[str, float]:
     return rates
 
 
-def _grown(folder: Path) -> list[Conversation]:
+def grown(folder: Path) -> list[Conversation]:
     ObservedRun(folder, GROWN, None).grow()
     shards = sorted(folder.glob(f"*/{ACCEPTED}/*.parquet"))
     batches = (batch for shard in shards for batch in pq.read_table(shard).to_batches())

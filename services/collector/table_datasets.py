@@ -24,7 +24,7 @@ from soliloquy_services.collector.settings import LiveSettings
 T = TypeVar("T")
 
 # The largest commit.
-COMMIT_ROWS = 2048
+COMMIT_ROWS = 1024
 COMMIT_BYTES = 64 * 1024**2
 # The longest that a conversation waits for one: until then it has a place among those in flight of its run.
 COMMIT_SECONDS = 5.0

@@ -31,5 +31,5 @@ class Lakehouse:
 
 @contextmanager
 def lakehouse(folder: Path) -> Iterator[Lakehouse]:
-    with Postgres(folder) as catalog, ObjectDisk(folder) as warehouse:
+    with Postgres() as catalog, ObjectDisk(folder) as warehouse:
         yield Lakehouse(catalog=catalog, warehouse=warehouse)

@@ -5,6 +5,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 from typing import Self
@@ -23,19 +24,18 @@ _SETTINGS = {"unix_socket_directories": "", "fsync": "off", "shared_buffers": "3
 class Postgres:
     """Its data outlive a kill."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder / "postgres"
+    def __init__(self) -> None:
+        # Nobody else may enter the folders of a test.
+        self._made = tempfile.TemporaryDirectory(prefix="soliloquy-postgres-")
+        self._folder = Path(self._made.name)
         with socket.create_server(("127.0.0.1", 0)) as probe:
             self._port = probe.getsockname()[1]
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
-        self._folder.mkdir(parents=True)
         if as_root := os.getuid() == 0:
             # The server refuses to run as root.
             shutil.chown(self._folder, "nobody")
-            for above in self._folder.parents:
-                above.chmod(above.stat().st_mode | 0o111)
         self._user = ["setpriv", "--reuid=nobody", "--clear-groups", "--pdeathsig=KILL"] if as_root else []
         made = [_program("initdb"), "-D", str(self._folder / "data"), "-U", "soliloquy", "--auth=trust", "--no-sync"]
         subprocess.run([*self._user, *made], check=True, capture_output=True, cwd="/")
@@ -47,6 +47,7 @@ class Postgres:
             # An immediate end of the server and of those that serve connections.
             self._process.send_signal(signal.SIGQUIT)
             self._process.wait()
+        self._made.cleanup()
 
     @property
     def url(self) -> str:
@@ -55,7 +56,7 @@ class Postgres:
     def start(self) -> None:
         settings = [f"--{name}={value}" for name, value in {**_SETTINGS, "port": str(self._port)}.items()]
         command = [*self._user, _program("postgres"), "-D", str(self._folder / "data"), "-h", "127.0.0.1", *settings]
-        log = self._folder.with_suffix(".log")
+        log = self._folder / "log"
         deadline = time.monotonic() + _START_SECONDS
         while not self._answers():
             assert time.monotonic() < deadline, log.read_text("utf-8")[-1000:]
