@@ -4,12 +4,12 @@ import json
 import logging
 import time
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import reduce
 from itertools import groupby, islice, takewhile
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
@@ -26,11 +26,14 @@ from soliloquy.dataset.ids import IdSet
 from soliloquy.dataset.manifest import identity
 from soliloquy.dataset.record import as_record, record_text
 from soliloquy.dataset.shards import GROUP_ROWS
+from soliloquy.dataset.storage import StorageUnavailable
 from soliloquy.recipes.prompts import own_texts
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
 from soliloquy.v1.events_pb2 import RunChanged
 from soliloquy.v1.runs_pb2 import Run
+
+T = TypeVar("T")
 
 # The snapshot property with the offset after the last event of each partition whose rows it added.
 OFFSETS = "soliloquy.offsets"
@@ -72,11 +75,11 @@ class TableWriter:
 
     def append(self, arrivals: Sequence[Arrival]) -> None:
         """Returns once the table holds them all; raises StorageUnavailable."""
-        attempt(self._location, lambda: self._append(arrivals))
+        self._attempt(lambda: self._append(arrivals))
 
     def holds(self, dataset: str, conversation: Conversation) -> bool:
         """Whether the table held the conversation when it was last looked at; raises StorageUnavailable."""
-        return attempt(self._location, lambda: conversation.id in self._ids(dataset, conversation.ordinal))
+        return self._attempt(lambda: conversation.id in self._ids(dataset, conversation.ordinal))
 
     def count(self, dataset: str) -> int:
         """Counts the conversations of a dataset; raises StorageUnavailable."""
@@ -85,15 +88,15 @@ class TableWriter:
             scan = self._synced().scan(row_filter=equal("dataset", dataset))
             return sum(task.file.record_count for task in scan.plan_files())
 
-        return attempt(self._location, count)
+        return self._attempt(count)
 
     def record(self, dataset: str, changed: RunChanged) -> None:
         """Keeps the request and the latest state of a run; raises StorageUnavailable."""
-        attempt(self._location, lambda: self._record(dataset, changed))
+        self._attempt(lambda: self._record(dataset, changed))
 
     def look(self) -> None:
         """Notices what others did to the table; raises StorageUnavailable."""
-        attempt(self._location, self._synced)
+        self._attempt(self._synced)
 
     def mark_read(self, mark: str) -> None:
         """Removes UNREAD unless it was set again meanwhile; raises StorageUnavailable."""
@@ -105,7 +108,15 @@ class TableWriter:
                     change.remove_properties(UNREAD)
                 self._synced()
 
-        attempt(self._location, remove)
+        self._attempt(remove)
+
+    def _attempt(self, act: Callable[[], T]) -> T:
+        try:
+            return attempt(self._location, act)
+        except StorageUnavailable:
+            # It is opened anew: with the credentials of then, and nothing of what a commit without an answer left.
+            self._tables = None
+            raise
 
     def _append(self, arrivals: Sequence[Arrival]) -> None:
         new: list[Arrival] = []

@@ -1,6 +1,7 @@
 """Any number of writers append conversations to a table, each of them once, whatever happens to the table."""
 
 import json
+import os
 import threading
 from collections import Counter
 from collections.abc import Iterable
@@ -79,6 +80,27 @@ def test_a_commit_whose_answer_is_lost_is_not_repeated(location: Location, monke
         writer.append(arrivals(0, 1, 2))
     writer.append(arrivals(0, 1, 2))
     assert held(location) == once(range(3))
+
+
+def test_credentials_that_expire_are_replaced_by_those_of_then(
+    location: Location, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token, load = "PYICEBERG_CATALOG__PROD__TOKEN", SqlCatalog.load_table
+
+    def load_with_token(catalog: SqlCatalog, name: Any) -> Any:
+        if catalog.properties["token"] != os.environ[token]:
+            raise PermissionError("the token has expired")
+        return load(catalog, name)
+
+    monkeypatch.setattr(SqlCatalog, "load_table", load_with_token)
+    monkeypatch.setenv(token, "first")
+    writer = TableWriter(location)
+    writer.append(arrivals(0))
+    monkeypatch.setenv(token, "second")
+    with pytest.raises(StorageUnavailable, match="the token has expired"):
+        writer.append(arrivals(0, 1))
+    writer.append(arrivals(0, 1))
+    assert held(location) == once(range(2))
 
 
 def test_what_others_add_while_a_recipe_gets_its_columns_is_known(
