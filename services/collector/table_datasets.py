@@ -12,6 +12,7 @@ from soliloquy.dataset.iceberg.tables import Location
 from soliloquy.dataset.iceberg.writing import Arrival, TableWriter
 from soliloquy.dataset.storage import StorageUnavailable
 from soliloquy.runtime.events import run_key
+from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.traces import spans
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Origin
@@ -41,7 +42,10 @@ class TableDatasets:
     in_flight = 2 * COMMIT_ROWS
 
     def __init__(self, settings: LiveSettings) -> None:
+        """Raises Failure for what is no store of tables."""
         self._location = Location.parsed(settings.store)
+        if self._location.dataset:
+            raise Failure(f"{self._location} is a dataset: use {self._location.store} as the store of all")
         self._writer = TableWriter(self._location)
         self._seconds = min(settings.shard_seconds, COMMIT_SECONDS)
         self._waiting: deque[tuple[Arrival, Future[None]]] = deque()

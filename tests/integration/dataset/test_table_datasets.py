@@ -74,6 +74,11 @@ async def test_a_full_commit_waits_for_nothing(location: Location, monkeypatch: 
     assert held(location) == once(3)
 
 
+def test_a_dataset_is_no_store(location: Location) -> None:
+    with pytest.raises(Failure, match="iceberg:prod/tutoring/mine is a dataset: use iceberg:prod/tutoring as"):
+        TableDatasets(LiveSettings(store=f"{location}/mine"))
+
+
 def roll_back(location: Location) -> None:
     table = Tables.opened(location).conversations
     first = table.snapshots()[0].snapshot_id
