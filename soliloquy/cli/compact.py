@@ -14,12 +14,13 @@ from soliloquy.cli.terminal import answer
 def compact(
     store: str,
     *,
-    keep: float = setting("How long earlier states of the tables can be read.", default="24h", type=DURATION),
+    keep: float = setting("How long earlier states of the tables can be read.", default="1h", type=DURATION),
     as_json: bool = AS_JSON,
 ) -> None:
     """Merge the files that collectors wrote into one for each 4,096 problems of a run, and remove old snapshots.
 
-    Collectors and readers may go on meanwhile; a reader that takes longer than --keep may miss a file.
+    Collectors and readers may go on meanwhile. Each commit copies what is known of all snapshots, so that many of them
+    slow collectors down.
     """
     # Imported here because nothing else needs it.
     from soliloquy.dataset.iceberg.compaction import compact as compact_tables

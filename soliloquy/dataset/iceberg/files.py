@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from soliloquy.dataset.iceberg.rows import leaves, recipe_rows, timed_rows
+from soliloquy.dataset.iceberg.rows import leaves, recipe_rows
 from soliloquy.dataset.iceberg.tables import equal
-from soliloquy.dataset.rows import TIMINGS, recipe_named
+from soliloquy.dataset.rows import recipe_named
 from soliloquy.dataset.selection import LIST, NoDataset
 from soliloquy.runtime.failure import one_line
 
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 _ROWS_AT_ONCE = 500
 KEYS = ["ordinal", "attempt", "id"]
 _LABELS = re.compile(r"(^|\.)labels\.([^.]+)\.")
+
+
+class MissingFile(NoDataset):
+    """A file is not there, perhaps because a compaction has replaced it since it was looked for."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -121,11 +125,6 @@ def rows_in(table: "Table", files: Sequence[DataFile], span: Span) -> int:
     )
 
 
-def timings_in(table: "Table", file: DataFile) -> Iterator[pa.RecordBatch]:
-    columns = {f"timings.{leaf}" for leaf in leaves(TIMINGS)} | {"id"}
-    return map(timed_rows, file_batches(table, file, columns))
-
-
 def _is_sorted(table: "Table", file: DataFile) -> bool:
     """Whether a compaction has written the rows in their order; reads nothing but the order."""
     keys = pa.Table.from_batches([batch.select(KEYS) for batch in file_batches(table, file, set(KEYS))])
@@ -161,7 +160,9 @@ def _opened(table: "Table", file: DataFile) -> Iterator[pq.ParquetFile]:
             with pq.ParquetFile(stream) as source:
                 yield source
     except FileNotFoundError as error:
-        raise NoDataset(f"the table lists {file.path}, but it is not there: if it was compacted, read again") from error
+        raise MissingFile(
+            f"the table lists {file.path}, but it is not there: restore it, or roll the table back"
+        ) from error
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise NoDataset(f"{file.path} cannot be read ({one_line(error)})") from error
 

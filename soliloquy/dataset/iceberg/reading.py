@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from soliloquy.dataset.iceberg.files import DataFile, Span, bucket_rows, data_files, rows_in, timings_in
-from soliloquy.dataset.iceberg.rows import BUCKET_ORDINALS, leaves, pruned
+from soliloquy.dataset.iceberg.files import DataFile, MissingFile, Span, bucket_rows, data_files, rows_in
+from soliloquy.dataset.iceberg.rows import BUCKET_ORDINALS, leaves, pruned, timed_columns, timed_rows
 from soliloquy.dataset.iceberg.tables import Location, Tables, attempt, equal
 from soliloquy.dataset.layout import ACCEPTED, REJECTED
 from soliloquy.dataset.rows import REASONS, RECIPE, schema
@@ -50,13 +50,16 @@ class TableRows:
         self._prompts = dict(found[0]["prompts"])
         run = json.loads(found[0]["identity"])
         self.manifest: dict[str, Any] = {"run": run, "shards": [], "arrival": {}, "cost": {}}
+        snapshot = self.table.metadata.current_snapshot()
+        # The commits that had been made when the dataset was opened.
+        self._whole = Span(begin=0, end=(snapshot.sequence_number or 0) if snapshot else 0)
         self._files: dict[str, list[DataFile]] = {}
 
     def recipes(self, kind: str) -> list[str]:
         return [self._recipe] if self.count(kind) else []
 
     def count(self, kind: str) -> int:
-        return sum(file.rows for file in self.files(kind))
+        return rows_in(self.table, [file for file in self.files(kind) if file.meets(self._whole)], self._whole)
 
     def batches(
         self,
@@ -81,7 +84,7 @@ class TableRows:
                 held, row, left_out = [*alike], 0, skipped if bucket == first else 0
                 if left_out and left_out >= rows_in(self.table, held, span):
                     continue
-                for batch in bucket_rows(self.table, held, wanted, span):
+                for batch in self._bucket(kind, held, wanted, span):
                     row += batch.num_rows
                     rest = batch.slice(max(0, batch.num_rows - max(0, row - left_out)))
                     matching = rest if matches is None else rest.filter(matches)
@@ -91,8 +94,9 @@ class TableRows:
 
     def timings(self) -> Iterator[pa.RecordBatch]:
         for kind in (ACCEPTED, REJECTED):
-            for file in self.files(kind):
-                yield from timings_in(self.table, file)
+            files = [file for file in self.files(kind) if file.meets(self._whole)]
+            for _, alike in groupby(files, lambda file: file.bucket):
+                yield from map(timed_rows, self._bucket(kind, [*alike], timed_columns(), self._whole))
 
     def prompts(self) -> Mapping[str, str]:
         return self._prompts
@@ -117,10 +121,29 @@ class TableRows:
     def _recipe(self) -> str:
         return self.manifest["run"].get("recipe") or DEFAULT
 
+    def _bucket(self, kind: str, files: list[DataFile], wanted: pa.Schema, span: Span) -> Iterator[pa.RecordBatch]:
+        """Yields the rows of a bucket; after a compaction they are in other files, and the span brought the same."""
+        row = 0
+        while True:
+            before, done = row, 0
+            try:
+                for batch in bucket_rows(self.table, files, wanted, span):
+                    done += batch.num_rows
+                    if done > before:
+                        row = done
+                        yield batch.slice(max(0, batch.num_rows - (done - before)))
+                return
+            except MissingFile:
+                self._files.clear()
+                self.table.refresh()
+                found = [file for file in self.files(kind) if file.bucket == files[0].bucket and file.meets(span)]
+                if found == files:
+                    raise
+                files = found
+
     def _spans(self, after: str | None, last: str | None) -> Iterator[tuple[Span, int, int]]:
         """Yields the commits to read, each with the bucket to start at and the number of its rows to leave out."""
-        snapshot = self.table.metadata.current_snapshot()
-        latest = (snapshot.sequence_number or 0) if snapshot else 0
+        latest = self._whole.end
         span, bucket, row = self._place(after) if after else (Span(begin=0, end=0), 0, 0)
         yield span, bucket, row
         yield Span(begin=span.end, end=self._place(last)[0].end if last else latest), 0, 0

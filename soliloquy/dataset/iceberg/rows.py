@@ -6,11 +6,20 @@ from typing import Any
 import pyarrow as pa
 
 from soliloquy.dataset.layout import ACCEPTED, REJECTED
-from soliloquy.dataset.rows import REASONS, TIMINGS, messages, recipe_named, rows, schema
+from soliloquy.dataset.rows import (
+    REASONS,
+    TIMINGS,
+    messages,
+    recipe_named,
+    rows,
+    schema,
+    serialised_timings,
+    timing_rows,
+)
 from soliloquy.dataset.timings import timings, without_timings
 from soliloquy.runtime.events import run_key
 from soliloquy.v1.conversation_pb2 import Conversation
-from soliloquy.v1.dataset_pb2 import Collected
+from soliloquy.v1.dataset_pb2 import Collected, Timings
 
 # A partition of the table holds the conversations about this many problems of a run.
 BUCKET_ORDINALS = 4096
@@ -18,6 +27,7 @@ PARTITIONED_BY = ("dataset", "kind", "bucket")
 # The kind of what is left of a conversation that was removed for good.
 FORGOTTEN = "forgotten"
 _LABELS = "labels"
+_TIMES = pa.struct([field for field in TIMINGS if field.name != "id"])
 _OWN = (
     pa.field("dataset", pa.string()),
     pa.field("kind", pa.string()),
@@ -25,7 +35,7 @@ _OWN = (
     # The sequence number of the commit that brought the row, once the row has moved to another file.
     pa.field("arrival", pa.int64()),
     REASONS,
-    pa.field("timings", pa.struct([field for field in TIMINGS if field.name != "id"])),
+    pa.field("timings", _TIMES),
     # The position of its event.
     pa.field("origin", pa.struct([("topic", pa.string()), ("partition", pa.int32()), ("offset", pa.int64())])),
 )
@@ -96,12 +106,22 @@ def pruned(columns: pa.Schema, paths: Container[str]) -> pa.Schema:
     return pa.schema(filter(None, (_pruned(field, paths, field.name) for field in columns)), columns.metadata)
 
 
+def timed_columns() -> pa.Schema:
+    """Returns the columns of the table that `timed_rows` takes."""
+    return pa.schema([("id", pa.string()), ("timings", _nullable(_TIMES))])
+
+
 def timed_rows(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Returns the times of the conversations that have any, as rows of TIMINGS."""
     timed = batch.filter(batch["timings"].is_valid())
     times = timed["timings"]
     found = pa.StructArray.from_arrays([timed["id"], *times.flatten()], ["id", *(one.name for one in times.type)])
-    return pa.RecordBatch.from_struct_array(_fitted(found, pa.struct(list(TIMINGS))))
+    kind = pa.struct(list(TIMINGS))
+    try:
+        return pa.RecordBatch.from_struct_array(_fitted(found, kind))
+    except _Lacking:
+        earlier = pa.RecordBatch.from_struct_array(_fitted(found, _nullable(kind)))
+        return timing_rows(map(Timings.FromString, serialised_timings(earlier)))
 
 
 class _Lacking(Exception):

@@ -11,6 +11,7 @@ from soliloquy.dataset.iceberg import compaction
 from soliloquy.dataset.iceberg.compaction import compact
 from soliloquy.dataset.iceberg.tables import Location, Tables
 from soliloquy.dataset.reading import Dataset, place_after
+from soliloquy.dataset.timings import timings_by_id
 from soliloquy.dataset.verify import findings_at
 from tests.unit.dataset.iceberg.catalogs import catalog_in, commit
 from tests.unit.dataset.iceberg.test_reading import numbers, one
@@ -70,11 +71,16 @@ def test_files_that_no_snapshot_needs_are_removed(location: Location, tmp_path: 
     assert {path.name for path in data.glob("metadata/*.avro")} == needed
 
 
-def test_a_reader_of_an_earlier_state_finishes(location: Location) -> None:
-    commit(location, [one(1)])
-    reader = Dataset(commit(location, [one(2)]))
-    compact(location, 3600.0)
-    assert numbers(reader) == [1, 2]
+def test_a_reader_finishes_in_its_state_though_its_files_are_removed(location: Location) -> None:
+    commit(location, [one(1), one(9000)])
+    reader = Dataset(commit(location, [one(2), one(9001)]))
+    batches = reader.batches(["ordinal"])
+    read = next(batches)["ordinal"].to_pylist()
+    commit(location, [one(3), one(9002)])
+    compact(location, 0.0)
+    read += [each for batch in batches for each in batch["ordinal"].to_pylist()]
+    assert read == numbers(reader) == [1, 2, 9000, 9001]
+    assert reader.count() == len(timings_by_id(reader.timings())) == 4
 
 
 def test_what_collectors_commit_meanwhile_is_kept(location: Location, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,7 +95,7 @@ def test_a_file_that_is_gone_or_damaged_is_named(location: Location) -> None:
     with pytest.raises(NoDataset, match=rf"{path.name} cannot be read \("):
         list(Dataset(place))
     path.unlink()
-    with pytest.raises(NoDataset, match=rf"{path.name}, but it is not there: if it was compacted, read again"):
+    with pytest.raises(NoDataset, match=rf"{path.name}, but it is not there: restore it, or roll the table back"):
         list(Dataset(place))
 
 

@@ -75,6 +75,18 @@ def test_rows_of_an_earlier_contract_are_filled_with_its_defaults() -> None:
     assert recipe_rows(batch, schema("soliloquy")).equals(expected(group))
 
 
+def test_times_of_an_earlier_contract_are_filled_with_its_defaults() -> None:
+    group = every_kind("soliloquy")
+    batch = table_rows(group)
+    times = batch["timings"]
+    kept = [field for field in times.type if field.name != "executions"]
+    earlier = pa.StructArray.from_arrays([times.field(field.name) for field in kept], fields=kept)
+    batch = batch.set_column(batch.schema.get_field_index("timings"), "timings", earlier)
+    read = timed_rows(batch)
+    assert read.schema == timed_rows(table_rows(group)).schema
+    assert read["executions"].to_pylist() == [[]] * len(group)
+
+
 def test_an_imported_conversation_has_neither_times_nor_a_place() -> None:
     group = every_kind("soliloquy")
     for one in group[:2]:
