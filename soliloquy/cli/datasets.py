@@ -75,11 +75,12 @@ def report(
 
     The page needs no network. Also writes a dataset card if DIR has none; beside the page, if the dataset is no folder.
     """
+    dataset = Dataset(place)
     if out is None and not Path(place).is_dir():
         raise click.UsageError(f"report requires --out, because {place} is not a folder")
     page = out or Path(place) / REPORT
     with writing_to(page):
-        counted = write_report(Dataset(place), page, catalogue)
+        counted = write_report(dataset, page, catalogue)
         described = (Path(place) if Path(place).is_dir() else page.parent) / CARD
         if not described.exists():
             described.write_text(card(counted), "utf-8")
