@@ -74,7 +74,7 @@ def documents() -> list[Document]:
 @pytest.mark.thorough
 def test_kubernetes_and_the_operators_take_every_two_choices() -> None:
     texts = rendered_each(range(len(combinations())))
-    assert all("kind: StatefulSet" in text for text in texts)
+    assert all("kind: Deployment" in text for text in texts)
     assert faults(document for text in texts for document in load(text)) == set()
 
 
