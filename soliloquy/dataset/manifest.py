@@ -11,7 +11,6 @@ from typing import Any
 from soliloquy.dataset.layout import ACCEPTED, KINDS, LISTS, PROMPTS, REJECTED
 from soliloquy.dataset.storage import Storage, StorageUnavailable
 from soliloquy.recipes.labels import labels_of
-from soliloquy.recipes.recipe import find
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.files import parsed_json
 from soliloquy.v1 import conversation_pb2, dataset_pb2, runs_pb2, sandbox_pb2
@@ -198,6 +197,9 @@ def versions(recipe: str = "") -> dict[str, Any]:
 
 def identity(run: Run) -> dict[str, Any]:
     """Describes a run of the gateway, and the version that writes its dataset."""
+    # Imported here because a reader of manifests needs no recipe.
+    from soliloquy.recipes.recipe import find
+
     return {
         "run": run.id,
         "growing": run.growing,
