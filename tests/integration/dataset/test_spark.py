@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from soliloquy.dataset.iceberg.compaction import compact
-from soliloquy.dataset.reading import Dataset
+from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.dataset.verify import findings_at
 from tests.spark import PYTHON, jars, needs_spark
 from tests.unit.dataset.iceberg.catalogs import catalog_in
@@ -59,3 +59,9 @@ def test_spark_reads_and_rewrites_what_collectors_wrote(tmp_path: Path, monkeypa
     assert [one.id for one in Dataset(f"{location}/run-soliloquy")] == ["c1", "c2"]
     compact(location, 0.0)
     assert [one.id for one in Dataset(f"{location}/run-soliloquy")] == ["c1", "c2"]
+    marked = "ALTER TABLE conversations SET TBLPROPERTIES ('write.delete.mode' = 'merge-on-read')"
+    answers(tmp_path, "USE prod.tutoring", marked, "DELETE FROM conversations WHERE id = 'c1'")
+    with pytest.raises(NoDataset, match="only marks as deleted: run soliloquy compact"):
+        list(Dataset(f"{location}/run-soliloquy"))
+    compact(location, 0.0)
+    assert [one.id for one in Dataset(f"{location}/run-soliloquy")] == ["c2"]
