@@ -38,8 +38,8 @@ LOOK_SECONDS = 60.0
 class TableDatasets:
     """A conversation is added once it is committed, so that this process keeps nothing."""
 
-    # One commit fills while another is made.
-    in_flight = 2 * COMMIT_ROWS
+    # Half a commit fills while another is made; each one that waits takes 50 KiB.
+    in_flight = COMMIT_ROWS + COMMIT_ROWS // 2
 
     def __init__(self, settings: LiveSettings) -> None:
         """Raises Failure for what is no store of tables."""

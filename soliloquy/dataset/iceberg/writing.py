@@ -25,7 +25,6 @@ from soliloquy.dataset.iceberg.tables import UNREAD, Location, Tables, attempt, 
 from soliloquy.dataset.ids import IdSet
 from soliloquy.dataset.manifest import identity
 from soliloquy.dataset.record import as_record, record_text
-from soliloquy.dataset.shards import GROUP_ROWS
 from soliloquy.dataset.storage import StorageUnavailable
 from soliloquy.recipes.prompts import own_texts
 from soliloquy.v1.conversation_pb2 import Conversation
@@ -39,6 +38,7 @@ T = TypeVar("T")
 OFFSETS = "soliloquy.offsets"
 # The buckets whose ids are in memory; the least recently used is forgotten first.
 KNOWN_BUCKETS = 64
+_PARSED_ROWS = 250
 
 _log = logging.getLogger(__name__)
 
@@ -252,9 +252,9 @@ def _introduction(dataset: str, run: Run) -> dict[str, Any]:
 def _written(table: Table, arrivals: Sequence[Arrival]) -> Iterator[DataFile]:
     """Writes files, which count once a commit names them."""
     for _, alike in groupby((one for _, one in arrivals), key=attrgetter("recipe")):
-        # A few at a time, since Arrow holds what a list has before it is a column.
+        # A few at a time: a parsed conversation takes several times the memory of its row.
         batches = []
-        while group := list(islice(alike, GROUP_ROWS)):
+        while group := list(islice(alike, _PARSED_ROWS)):
             batches.append(table_rows(group))
         yield from _dataframe_to_data_files(table.metadata, pa.Table.from_batches(batches), table.io)
 
