@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from soliloquy.cli.main import commands
 from soliloquy.dataset.forgetting import forget, forget_all
+from soliloquy.dataset.iceberg.compaction import compact
 from soliloquy.dataset.iceberg.tables import Location
 from soliloquy.dataset.iceberg.writing import TableWriter
 from soliloquy.dataset.reading import Dataset, NoDataset
@@ -35,7 +36,10 @@ def test_no_collector_brings_it_back_and_its_place_counts(location: Location) ->
     for writer in (before, TableWriter(location)):
         writer.append(arrivals(0, 1, 2, 3))
         assert writer.count(RUN) == 4
-    assert (read(place), list(findings_at(place))) == (once((0, 2, 3)), [])
+    for _ in range(2):
+        assert (read(place), list(findings_at(place))) == (once((0, 2, 3)), [])
+        compact(location, 0.0)
+        assert TableWriter(location).count(RUN) == 4
 
 
 def test_the_certificate_says_what_is_gone_and_what_expires_when(location: Location) -> None:
