@@ -19,6 +19,8 @@ import pytest
 from soliloquy.cli import generate
 from soliloquy.runs import dry_run
 from tests.e2e.runs import alive, said, worker_pids
+from tests.unit.collector.collecting import numbered
+from tests.unit.dataset.iceberg.catalogs import catalog_in, commit
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -67,6 +69,10 @@ def test_every_soliloquy_command_of_the_readme_works(tmp_path: Path, monkeypatch
     # A forecast from fewer conversations is the same command.
     monkeypatch.setattr(dry_run, "_COMPARED", 10)
     monkeypatch.setattr(generate, "PILOT", 3)
+    kept = [numbered(0), numbered(1)]
+    for one in kept:
+        one.run.id = "RUN"
+    commit(catalog_in(tmp_path, monkeypatch), kept)
     demo = shell("make --dry-run demo", ROOT).stdout
     [grow] = [line for line in demo.splitlines() if "soliloquy generate" in line]
     commands = [grow.replace(".venv/bin/", "").replace(*DEMO)]
