@@ -46,7 +46,7 @@ async def collect(event: ConversationFinished, delivery: Delivery, store: Store)
 
 
 def verdict(conversation: Conversation, faults: Sequence[str], origin: Origin | None = None) -> ConversationCollected:
-    """What is announced of a judged conversation."""
+    """Returns the event that announces a judged conversation."""
     judged = Conversation(
         id=conversation.id,
         run=conversation.run,

@@ -43,7 +43,7 @@ class Fate(IntEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Choice:
-    """What is asked for beyond the policy."""
+    """The wishes of one run, beyond the policy."""
 
     seed: int = 0
     # Conversations about one problem; None for all.
@@ -56,7 +56,7 @@ class Choice:
 
 @dataclass(kw_only=True, slots=True)
 class Fates:
-    """What becomes of each row, by its number in the dataset."""
+    """The fate of each row, by its number in the dataset."""
 
     fates: npt.NDArray[np.int8]
     # The row that each repeats, or itself, and how similar both are.

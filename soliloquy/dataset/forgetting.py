@@ -1,7 +1,6 @@
 """Removes conversations from a dataset, and sees to it that no collector brings them back."""
 
 import hashlib
-import re
 import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
@@ -31,9 +30,6 @@ from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.parquet import BoundedParquetFile
-
-# A shard that was written anew has a second number.
-_NUMBERED = re.compile(r"(.+?)(?:\.(\d+))?\.parquet")
 
 
 def forget(location: str, ids: Collection[str]) -> set[str]:
@@ -124,8 +120,7 @@ class _Forgetting:
                 writer.write_table(pa.Table.from_batches(left, file.schema_arrow))
         content, rows = scratch.read_bytes(), pq.read_metadata(scratch).num_rows
         # Readers find the former shard under its name until the manifest is there.
-        base, generation = _NUMBERED.fullmatch(shard.name).groups(default="0")  # type: ignore[union-attr]
-        name = f"{base}.{int(generation) + 1}.parquet"
+        name = _named_anew(shard.name)
         self._place.put(name, scratch)
         return Shard(name=name, rows=rows, bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
 
@@ -137,3 +132,10 @@ class _Forgetting:
             for rows in completed(left, kind):
                 self._tally.add(rows, accepted=kind == ACCEPTED)
         return left
+
+
+def _named_anew(shard: str) -> str:
+    """Returns the name with another second number: accepted/00003.1.parquet follows accepted/00003.parquet."""
+    base = shard.removesuffix(".parquet")
+    first, _, second = base.rpartition(".")
+    return f"{first}.{int(second) + 1}.parquet" if first and second.isdecimal() else f"{base}.1.parquet"

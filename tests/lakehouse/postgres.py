@@ -61,7 +61,7 @@ class Postgres:
         while not self._answers():
             assert time.monotonic() < deadline, log.read_text("utf-8")[-1000:]
             if self._process is None or self._process.poll() is not None:
-                # Those that served connections of a killed one may still hold its memory.
+                # Processes that served connections of a killed one may still hold its memory.
                 self._process = processes.start(command, log)
             time.sleep(0.05)
 

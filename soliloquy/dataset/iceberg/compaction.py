@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # Each commit of a collector makes one of these fail that is under way.
 _TRIES = 20
-# What one commit replaces.
+# One commit replaces files of about so many bytes.
 _COMMIT_BYTES = 256 * 1024**2
 
 

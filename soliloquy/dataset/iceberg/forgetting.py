@@ -10,7 +10,7 @@ from pyiceberg.expressions import And
 from soliloquy.dataset.iceberg.rows import FORGOTTEN
 from soliloquy.dataset.iceberg.tables import Location, Tables, among, attempt, equal
 
-# What is left of a conversation, so that it counts as stored.
+# A conversation that is forgotten keeps these columns, so that it counts as stored.
 _LEFT = ("dataset", "kind", "bucket", "id", "ordinal", "attempt")
 
 

@@ -92,7 +92,7 @@ def test_a_second_run_takes_what_a_stopped_one_has_read(tmp_path: Path, monkeypa
         curate(Dataset(folder), out, [], Choice(), None, interrupt)
     [read] = work.glob("*/*.parquet")
     assert not out.exists()
-    # What a second run would not write by itself.
+    # A second run would not write this by itself.
     marked = pq.read_table(read)
     reasons = pa.array([f"marked {id}" for id in marked["id"].to_pylist()])
     pq.write_table(marked.set_column(marked.schema.get_field_index("fault"), "fault", reasons), read)

@@ -42,7 +42,7 @@ class Installation:
     """A gateway, a curriculum and a collector on a broker; between them, conversations finish as they start."""
 
     data: Path
-    # Where its datasets are: `data`, or tables.
+    # The place of its datasets: `data`, or tables.
     store: str
     gateway: Gateway
     # How many conversations may finish.

@@ -34,7 +34,7 @@ def filled(location: Location) -> Mapping[str, Mapping[str, int]]:
     return {"run-soliloquy": {"accepted": 3, "rejected": 2}, "run-mathdial": {"accepted": 1}}
 
 
-# What each query finds, in the order of the page.
+# The result of each query, in the order of the page.
 FOUND: Sequence[list[tuple[Any, ...]]] = [
     [("run-mathdial", "accepted", 1), ("run-soliloquy", "accepted", 3), ("run-soliloquy", "rejected", 2)],
     [("repeated", 2), ("too long", 2)],

@@ -1,4 +1,4 @@
-"""What is changed behind the collectors' backs in a table is found, in one line that names the file."""
+"""A change behind the collectors' backs in a table is found, in one line that names the file."""
 
 from pathlib import Path
 
