@@ -25,7 +25,7 @@ from soliloquy_services.collector.settings import LiveSettings
 T = TypeVar("T")
 
 # The largest commit.
-COMMIT_ROWS = 1024
+COMMIT_ROWS = 2048
 COMMIT_BYTES = 64 * 1024**2
 # The longest that a conversation waits for one: until then it has a place among those in flight of its run.
 COMMIT_SECONDS = 5.0
@@ -38,8 +38,8 @@ LOOK_SECONDS = 60.0
 class TableDatasets:
     """A conversation is added once it is committed, so that this process keeps nothing."""
 
-    # Half a commit fills while another is made; each one that waits takes 50 KiB.
-    in_flight = COMMIT_ROWS + COMMIT_ROWS // 2
+    # A part of a commit fills while another is made; each one that waits takes 50 KiB.
+    in_flight = COMMIT_ROWS + COMMIT_ROWS // 8
 
     def __init__(self, settings: LiveSettings) -> None:
         """Raises Failure for what is no store of tables."""

@@ -9,15 +9,17 @@ from typing import Any
 import pyarrow as pa
 
 from soliloquy.dataset.iceberg.files import DataFile, MissingFile, Span, bucket_rows, data_files, rows_in
-from soliloquy.dataset.iceberg.rows import BUCKET_ORDINALS, leaves, pruned, timed_columns, timed_rows
+from soliloquy.dataset.iceberg.rows import BUCKET_ORDINALS, COLLECTED_AT, leaves, pruned
 from soliloquy.dataset.iceberg.tables import Location, Tables, attempt, equal
 from soliloquy.dataset.layout import ACCEPTED, REJECTED
-from soliloquy.dataset.rows import REASONS, RECIPE, schema
+from soliloquy.dataset.rows import REASONS, RECIPE, messages, schema
 from soliloquy.dataset.selection import Filter, MissingDataset, NoDataset, condition, selected
 from soliloquy.dataset.source import AFTER
 from soliloquy.dataset.storage import StorageUnavailable
+from soliloquy.dataset.timings import timings, without_timings
 from soliloquy.recipes.packages import DEFAULT
 from soliloquy.runtime.failure import Failure
+from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
 
 _PLACE = re.compile(r"(\d+)-(\d+)/(\d+):(\d+)", re.ASCII)
@@ -86,6 +88,7 @@ class TableRows:
                     continue
                 for batch in self._bucket(kind, held, wanted, span):
                     row += batch.num_rows
+                    batch = without_timings(batch)
                     rest = batch.slice(max(0, batch.num_rows - max(0, row - left_out)))
                     matching = rest if matches is None else rest.filter(matches)
                     if matching.num_rows:
@@ -93,10 +96,14 @@ class TableRows:
                         yield matching.replace_schema_metadata({RECIPE: self._recipe, AFTER: place})
 
     def timings(self) -> Iterator[pa.RecordBatch]:
+        wanted = schema(self._recipe).append(COLLECTED_AT)
         for kind in (ACCEPTED, REJECTED):
             files = [file for file in self.files(kind) if file.meets(self._whole)]
             for _, alike in groupby(files, lambda file: file.bucket):
-                yield from map(timed_rows, self._bucket(kind, [*alike], timed_columns(), self._whole))
+                for batch in self._bucket(kind, [*alike], wanted, self._whole):
+                    timed = batch.filter(batch[COLLECTED_AT.name].is_valid())
+                    whole = map(Conversation.FromString, messages(timed.drop_columns([COLLECTED_AT.name])))
+                    yield timings(whole, timed[COLLECTED_AT.name].to_pylist())
 
     def prompts(self) -> Mapping[str, str]:
         return self._prompts

@@ -6,20 +6,8 @@ from typing import Any
 import pyarrow as pa
 
 from soliloquy.dataset.layout import ACCEPTED, REJECTED
-from soliloquy.dataset.rows import (
-    REASONS,
-    TIMINGS,
-    messages,
-    recipe_named,
-    rows,
-    schema,
-    serialised_timings,
-    timing_rows,
-)
-from soliloquy.dataset.timings import timings, without_timings
-from soliloquy.runtime.events import run_key
-from soliloquy.v1.conversation_pb2 import Conversation
-from soliloquy.v1.dataset_pb2 import Collected, Timings
+from soliloquy.dataset.rows import REASONS, messages, recipe_named, rows, schema
+from soliloquy.v1.dataset_pb2 import Collected
 
 # A partition of the table holds the conversations about this many problems of a run.
 BUCKET_ORDINALS = 4096
@@ -27,7 +15,8 @@ PARTITIONED_BY = ("dataset", "kind", "bucket")
 # The kind of what is left of a conversation that was removed for good.
 FORGOTTEN = "forgotten"
 _LABELS = "labels"
-_TIMES = pa.struct([field for field in TIMINGS if field.name != "id"])
+# When the conversation was collected, in seconds since 1970; imported conversations have no times.
+COLLECTED_AT = pa.field("collected_at", pa.float64())
 _OWN = (
     pa.field("dataset", pa.string()),
     pa.field("kind", pa.string()),
@@ -35,7 +24,7 @@ _OWN = (
     # The sequence number of the commit that brought the row, once the row has moved to another file.
     pa.field("arrival", pa.int64()),
     REASONS,
-    pa.field("timings", _TIMES),
+    COLLECTED_AT,
     # The position of its event.
     pa.field("origin", pa.struct([("topic", pa.string()), ("partition", pa.int32()), ("offset", pa.int64())])),
 )
@@ -47,27 +36,22 @@ def table_schema(recipe: str) -> pa.Schema:
     return pa.schema(list(_stored(pa.struct([*_OWN[:4], *schema(recipe), *_OWN[4:]]), recipe)))
 
 
-def table_rows(group: Sequence[Collected]) -> pa.RecordBatch:
-    """Returns the rows of conversations of one recipe."""
+def table_rows(dataset: str, group: Sequence[Collected], kind: pa.Schema) -> pa.RecordBatch:
+    """Returns the rows of conversations of one recipe; `kind` is a table_schema, with or without ids."""
     recipe = group[0].recipe
-    whole = [Conversation.FromString(one.conversation) for one in group]
-    times = timings(whole, (one.timings.collected_at for one in group)).drop_columns(["id"]).to_struct_array()
-    grown = without_timings(rows((one.conversation for one in group), recipe))
+    grown = rows((one.conversation for one in group), recipe)
     columns = {
         **dict(zip(grown.schema.names, grown.columns, strict=True)),
-        "dataset": pa.array([run_key(one.run) for one in whole]),
+        "dataset": pa.array([dataset] * len(group)),
         "kind": pa.array([REJECTED if one.reasons else ACCEPTED for one in group]),
         "bucket": pa.array([one.ordinal // BUCKET_ORDINALS for one in group], pa.int32()),
         REASONS.name: pa.array([list(one.reasons) for one in group], REASONS.type),
-        # Imported conversations have no timings.
-        "timings": times.take(
-            pa.array([row if one.HasField("timings") else None for row, one in enumerate(group)], pa.int64())
-        ),
+        COLLECTED_AT.name: pa.array([one.timings.collected_at if one.HasField("timings") else None for one in group]),
         "origin": pa.array([_place(one) for one in group], _ORIGIN),
     }
     found = pa.StructArray.from_arrays(list(columns.values()), list(columns))
-    kind = pa.struct(list(table_schema(recipe)))
-    return pa.RecordBatch.from_struct_array(_fitted(found, kind, lambda labels: _kept_apart(labels, recipe)))
+    fitted = _fitted(found, pa.struct(list(kind)), lambda labels: _kept_apart(labels, recipe))
+    return pa.RecordBatch.from_struct_array(fitted)
 
 
 def recipe_rows(batch: pa.RecordBatch, wanted: pa.Schema) -> pa.RecordBatch:
@@ -83,10 +67,10 @@ def recipe_rows(batch: pa.RecordBatch, wanted: pa.Schema) -> pa.RecordBatch:
         fitted = _fitted(stored, kind, own)
     except _Lacking:
         earlier = pa.RecordBatch.from_struct_array(_fitted(stored, _nullable(kind), own))
-        kept = [name for name in wanted.names if name != REASONS.name]
+        kept = [name for name in wanted.names if name not in (REASONS.name, COLLECTED_AT.name)]
         filled = rows(messages(earlier.select(kept).replace_schema_metadata(wanted.metadata)), recipe)
         for name in set(wanted.names) - set(kept):
-            filled = filled.append_column(REASONS, earlier[name].cast(REASONS.type))
+            filled = filled.append_column(wanted.field(name), earlier[name].cast(wanted.field(name).type))
         fitted = _fitted(filled.to_struct_array(), kind)
     return pa.RecordBatch.from_struct_array(fitted).replace_schema_metadata(wanted.metadata)
 
@@ -104,24 +88,6 @@ def leaves(columns: pa.Schema | pa.StructType, above: str = "") -> list[str]:
 def pruned(columns: pa.Schema, paths: Container[str]) -> pa.Schema:
     """Returns the schema with nothing but these columns that hold values."""
     return pa.schema(filter(None, (_pruned(field, paths, field.name) for field in columns)), columns.metadata)
-
-
-def timed_columns() -> pa.Schema:
-    """Returns the columns of the table that `timed_rows` takes."""
-    return pa.schema([("id", pa.string()), ("timings", _nullable(_TIMES))])
-
-
-def timed_rows(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Returns the times of the conversations that have any, as rows of TIMINGS."""
-    timed = batch.filter(batch["timings"].is_valid())
-    times = timed["timings"]
-    found = pa.StructArray.from_arrays([timed["id"], *times.flatten()], ["id", *(one.name for one in times.type)])
-    kind = pa.struct(list(TIMINGS))
-    try:
-        return pa.RecordBatch.from_struct_array(_fitted(found, kind))
-    except _Lacking:
-        earlier = pa.RecordBatch.from_struct_array(_fitted(found, _nullable(kind)))
-        return timing_rows(map(Timings.FromString, serialised_timings(earlier)))
 
 
 class _Lacking(Exception):

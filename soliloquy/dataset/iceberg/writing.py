@@ -6,23 +6,24 @@ import time
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import reduce
-from itertools import groupby, islice, takewhile
+from itertools import groupby, takewhile
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
-from pyiceberg.expressions import And, Or
-from pyiceberg.io.pyarrow import _dataframe_to_data_files
+from pyiceberg.expressions import And
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table, Transaction
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Operation, Snapshot, ancestors_of
 
-from soliloquy.dataset.iceberg.rows import BUCKET_ORDINALS, table_rows, table_schema
+from soliloquy.dataset.iceberg.file_writer import FileWriter
+from soliloquy.dataset.iceberg.rows import BUCKET_ORDINALS, table_schema
 from soliloquy.dataset.iceberg.tables import UNREAD, Location, Tables, attempt, equal
 from soliloquy.dataset.ids import IdSet
+from soliloquy.dataset.layout import ACCEPTED, REJECTED
 from soliloquy.dataset.manifest import identity
 from soliloquy.dataset.record import as_record, record_text
 from soliloquy.dataset.storage import StorageUnavailable
@@ -38,7 +39,6 @@ T = TypeVar("T")
 OFFSETS = "soliloquy.offsets"
 # The buckets whose ids are in memory; the least recently used is forgotten first.
 KNOWN_BUCKETS = 64
-_PARSED_ROWS = 250
 
 _log = logging.getLogger(__name__)
 
@@ -67,9 +67,9 @@ class TableWriter:
         # The snapshot whose ids are known, of the buckets that are.
         self._seen: Snapshot | None = None
         self._known: OrderedDict[tuple[str, int], IdSet] = OrderedDict()
-        # The datasets that are in the table of runs, and the recipes for which the table has columns.
+        # The datasets that are in the table of runs, and writers of the recipes for which the table has columns.
         self._introduced: set[str] = set()
-        self._fitted: set[str] = set()
+        self._writers: dict[str, FileWriter] = {}
         # The value of UNREAD when the table was last looked at.
         self.unread = ""
 
@@ -121,36 +121,34 @@ class TableWriter:
     def _append(self, arrivals: Sequence[Arrival]) -> None:
         new: list[Arrival] = []
         files: list[DataFile] = []
+        written_for: Table | None = None
         while True:
-            try:
-                table = self._prepared(arrivals)
+            with suppress(CommitFailedException):
+                # Files take longer than a commit: they are written before one looks at what others did meanwhile.
+                table = self._prepared(self._synced() if written_for else self._opened().conversations, arrivals)
                 left = self._unknown(arrivals)
-                if left != new:
+                if table is written_for and left == new:
+                    if new:
+                        self._commit(table, new, files)
+                    break
+                if table is written_for:
                     for file in files:
                         table.io.delete(file.file_path)
-                    new, files = left, list(_written(table, left))
-                if new:
-                    self._commit(table, new, files)
-                break
-            except CommitFailedException:
-                # Somebody else has committed; this was not.
-                continue
+                new, files, written_for = left, list(self._written(left)), table
         while len(self._known) > KNOWN_BUCKETS:
             self._known.popitem(last=False)
 
-    def _prepared(self, arrivals: Iterable[Arrival]) -> Table:
-        """Returns the table as it is now, with the columns of the recipes; the table of runs has their datasets."""
-        table = self._synced()
+    def _prepared(self, table: Table, arrivals: Iterable[Arrival]) -> Table:
+        """Returns the table with the columns of the recipes; the table of runs has their datasets."""
         first = {dataset: one for dataset, one in arrivals if dataset not in self._introduced}
         for dataset, one in first.items():
             self._introduce(dataset, Conversation.FromString(one.conversation).run)
-        lacking = {one.recipe for _, one in arrivals} - self._fitted
-        for recipe in lacking:
+        for recipe in {one.recipe for _, one in arrivals} - self._writers.keys():
+            table = self._synced()
             with table.update_schema() as update:
                 update.union_by_name(table_schema(recipe))
-            self._fitted.add(recipe)
-        # The answer to a change has what others added meanwhile.
-        return self._synced() if lacking else table
+            self._writers[recipe] = FileWriter(table, recipe)
+        return table
 
     def _introduce(self, dataset: str, run: Run) -> None:
         runs = self._opened().runs.refresh()
@@ -173,6 +171,12 @@ class TableWriter:
                 runs.overwrite(pa.Table.from_pylist([row], runs.schema().as_arrow()), here)
                 return
 
+    def _written(self, arrivals: Sequence[Arrival]) -> Iterator[DataFile]:
+        """Writes files, which count once a commit names them."""
+        for partition, alike in groupby(arrivals, key=_partition):
+            group = [one for _, one in alike]
+            yield self._writers[group[0].recipe].write(partition, group)
+
     def _commit(self, table: Table, arrivals: Sequence[Arrival], files: Iterable[DataFile]) -> None:
         with _Change(table) as change, change.update_snapshot({OFFSETS: _offsets(arrivals)}).merge_append() as add:
             for file in files:
@@ -184,7 +188,7 @@ class TableWriter:
     def _unknown(self, arrivals: Sequence[Arrival]) -> list[Arrival]:
         """Returns those that the table does not hold, in the order of their files."""
         new = {one.id: (dataset, one) for dataset, one in arrivals if one.id not in self._ids(dataset, one.ordinal)}
-        return sorted(new.values(), key=lambda each: (each[1].recipe, each[0], each[1].ordinal, each[1].attempt))
+        return sorted(new.values(), key=lambda each: (*_partition(each), each[1].ordinal, each[1].attempt))
 
     def _ids(self, dataset: str, ordinal: int) -> IdSet:
         """Returns the ids of a bucket."""
@@ -206,7 +210,7 @@ class TableWriter:
             self._seen = max(snapshots, key=attrgetter("sequence_number"), default=None)
             self._known.clear()
             self._introduced.clear()
-            self._fitted.clear()
+            self._writers.clear()
         return self._tables
 
     def _synced(self) -> Table:
@@ -234,14 +238,15 @@ class TableWriter:
         if since is None or any(one.summary is None or one.summary.operation != Operation.APPEND for one in since):
             self._known.clear()
         if since and self._known:
-            datasets = [equal("dataset", dataset) for dataset in {dataset for dataset, _ in self._known}]
-            columns = ("dataset", "bucket", "id")
-            scan = table.incremental_append_scan(row_filter=reduce(Or, datasets), selected_fields=columns)
+            scan = table.incremental_append_scan()
             first, last = since[-1].snapshot_id, since[0].snapshot_id
-            added = scan.from_snapshot_id_inclusive(first).to_snapshot_id_inclusive(last).to_arrow()
-            for row in added.to_pylist():
-                if ids := self._known.get((row["dataset"], row["bucket"])):
-                    ids.add(row["id"])
+            for task in scan.from_snapshot_id_inclusive(first).to_snapshot_id_inclusive(last).plan_files():
+                partition = task.file.partition
+                if ids := self._known.get((partition[0], partition[2])):
+                    with table.io.new_input(task.file.file_path).open() as stream:
+                        added = pq.read_table(cast("Any", stream), columns=["id"])["id"].to_pylist()
+                    for conversation_id in added:
+                        ids.add(conversation_id)
 
 
 def _introduction(dataset: str, run: Run) -> dict[str, Any]:
@@ -249,14 +254,9 @@ def _introduction(dataset: str, run: Run) -> dict[str, Any]:
     return {"dataset": dataset, "identity": json.dumps(identity(run)), "prompts": list(texts.items()), "record": ""}
 
 
-def _written(table: Table, arrivals: Sequence[Arrival]) -> Iterator[DataFile]:
-    """Writes files, which count once a commit names them."""
-    for _, alike in groupby((one for _, one in arrivals), key=attrgetter("recipe")):
-        # A few at a time: a parsed conversation takes several times the memory of its row.
-        batches = []
-        while group := list(islice(alike, _PARSED_ROWS)):
-            batches.append(table_rows(group))
-        yield from _dataframe_to_data_files(table.metadata, pa.Table.from_batches(batches), table.io)
+def _partition(arrival: Arrival) -> tuple[str, str, int]:
+    dataset, one = arrival
+    return dataset, REJECTED if one.reasons else ACCEPTED, one.ordinal // BUCKET_ORDINALS
 
 
 def _offsets(arrivals: Iterable[Arrival]) -> str:

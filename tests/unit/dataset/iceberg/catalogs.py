@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
+from soliloquy.dataset.iceberg.rows import table_rows, table_schema
 from soliloquy.dataset.iceberg.tables import Location
 from soliloquy.dataset.iceberg.writing import TableWriter
 from soliloquy.runtime.events import run_key
@@ -34,6 +36,10 @@ def collected(conversations: Sequence[Conversation], reasons: Sequence[str] = ()
         )
         for place, one in enumerate(conversations)
     ]
+
+
+def in_table(dataset: str, group: Sequence[Collected]) -> pa.RecordBatch:
+    return table_rows(dataset, group, table_schema(group[0].recipe))
 
 
 def commit(location: Location, conversations: Sequence[Conversation], reasons: Sequence[str] = ()) -> str:

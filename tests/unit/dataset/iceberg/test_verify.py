@@ -7,10 +7,9 @@ import pytest
 from click.testing import CliRunner
 
 from soliloquy.cli.main import commands
-from soliloquy.dataset.iceberg.rows import table_rows
 from soliloquy.dataset.iceberg.tables import Location, Tables
 from soliloquy.dataset.verify import findings_at
-from tests.unit.dataset.iceberg.catalogs import catalog_in, collected, commit
+from tests.unit.dataset.iceberg.catalogs import catalog_in, collected, commit, in_table
 from tests.unit.dataset.iceberg.test_reading import one
 
 
@@ -30,7 +29,7 @@ def test_a_table_that_collectors_wrote_has_no_finding(location: Location) -> Non
 
 def test_a_conversation_that_is_there_twice_is_found(location: Location) -> None:
     place = commit(location, [one(1)], ["repeated: turn 2"])
-    again = table_rows(collected([one(1)]))
+    again = in_table("run", collected([one(1)]))
     Tables.opened(location).conversations.append(pa.Table.from_batches([again]))
     [line] = findings_at(place)
     assert "kind=rejected" in line
@@ -39,7 +38,7 @@ def test_a_conversation_that_is_there_twice_is_found(location: Location) -> None
 
 def test_rows_in_a_wrong_partition_are_found(location: Location) -> None:
     place = commit(location, [one(1)])
-    batch = table_rows(collected([one(5000)]))
+    batch = in_table("run", collected([one(5000)]))
     wrong = batch.set_column(batch.schema.get_field_index("bucket"), "bucket", pa.array([7], pa.int32()))
     Tables.opened(location).conversations.append(pa.Table.from_batches([wrong]))
     assert [line.partition(" holds ")[2] for line in findings_at(place)] == [
