@@ -9,11 +9,12 @@ import uvloop
 
 from soliloquy.cli.command import Command, option, setting
 from soliloquy.cli.options import AS_JSON
-from soliloquy.cli.service_options import REQUIRED_KAFKA
+from soliloquy.cli.service_options import KAFKA
 from soliloquy.cli.terminal import answer
 from soliloquy.dataset.backup import back_up
 from soliloquy.dataset.forgetting import forget as forgotten
 from soliloquy.dataset.forgetting import forget_all
+from soliloquy.dataset.layout import TABLES
 from soliloquy.runs.recovery import Recovered
 from soliloquy.runs.recovery import recover as recovered
 from soliloquy.runtime.topics import Shape, is_retry, shapes
@@ -39,25 +40,42 @@ def backup(source: str, target: str, *, as_json: bool = AS_JSON) -> None:
 
 @click.command(cls=Command)
 @click.argument("store", metavar="DIR|URL")
-def recover(store: str, *, kafka: KafkaSettings = REQUIRED_KAFKA, as_json: bool = AS_JSON) -> None:
+def recover(store: str, *, kafka: KafkaSettings | None = KAFKA, as_json: bool = AS_JSON) -> None:
     """Tell a Kafka that has lost its data which runs there are, from the collector's --data or --store.
 
     Stop all services, run `soliloquy topics apply` and then this, and start them again: runs that were not over go on,
     and the others are listed as before. Conversations that were under way, or among the dead letters, are held anew.
-    """
 
-    async def run() -> list[Recovered]:
+    A catalog that has lost the tables of a store is told of them before, from the files of its warehouse. That needs
+    no --kafka, and collectors go on by themselves.
+    """
+    restored = _restored(store)
+    if not (kafka or restored):
+        raise click.UsageError(f"recover requires --kafka HOST:PORT: {store} itself has lost nothing")
+
+    async def run(kafka: KafkaSettings) -> list[Recovered]:
         async with open_transport(kafka) as transport:
             return [one async for one in recovered(store, transport)]
 
-    found = uvloop.run(run())
-    lines = [
+    found = uvloop.run(run(kafka)) if kafka else []
+    lines = [f"{store}: {name} is registered as {file} says" for name, file in restored.items()]
+    lines += [
         f"{one.run}: {_state(one)}, {one.accepted} accepted, {one.rejected} rejected"
         + (f"; {one.again} problems are tried again" if one.again else "")
         for one in found
     ]
-    told = {"runs": [asdict(one) | {"state": _state(one)} for one in found]}
+    told = {"tables": restored, "runs": [asdict(one) | {"state": _state(one)} for one in found]}
     answer(told, lines or [f"the topics know every run of {store}"], as_json=as_json)
+
+
+def _restored(store: str) -> dict[str, str]:
+    if not store.startswith(TABLES):
+        return {}
+    # Imported here because only tables need it.
+    from soliloquy.dataset.iceberg.restoring import restore
+    from soliloquy.dataset.iceberg.tables import Location
+
+    return restore(Location.parsed(store))
 
 
 @click.command(cls=Command)

@@ -87,7 +87,8 @@ def attempt(location: Location, act: Callable[[], T]) -> T:
         raise StorageUnavailable(f"{location} failed ({one_line(error)})") from error
 
 
-_TABLES = (("conversations", table_schema(DEFAULT), PARTITIONED_BY), ("runs", _RUNS, ()))
+NAMES = ("conversations", "runs")
+_TABLES = dict(zip(NAMES, ((table_schema(DEFAULT), PARTITIONED_BY), (_RUNS, ())), strict=True))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -98,13 +99,13 @@ class Tables:
     @classmethod
     def opened(cls, location: Location) -> Self:
         """Raises MissingDataset where there are none, and StorageUnavailable."""
-        catalog = _catalog(location)
+        catalog = opened_catalog(location)
         return cls(**attempt(location, lambda: _loaded(location, catalog)))
 
     @classmethod
     def created(cls, location: Location) -> Self:
         """Opens the tables, and creates those that are not there; raises StorageUnavailable."""
-        catalog = _catalog(location)
+        catalog = opened_catalog(location)
         return cls(**attempt(location, lambda: _created(location, catalog)))
 
 
@@ -121,7 +122,7 @@ def among(column: str, values: Iterable[str]) -> "BooleanExpression":
     return In(column, values)  # type: ignore[arg-type,call-arg]
 
 
-def _catalog(location: Location) -> "Catalog":
+def opened_catalog(location: Location) -> "Catalog":
     check_installed("tables", "pyiceberg")
     from pyiceberg.catalog import load_catalog
     from pyiceberg.utils.config import Config
@@ -138,7 +139,7 @@ def _loaded(location: Location, catalog: "Catalog") -> dict[str, "Table"]:
 
     store = location.store
     try:
-        tables = {name: catalog.load_table((location.namespace, name)) for name in ("conversations", "runs")}
+        tables = {name: catalog.load_table((location.namespace, name)) for name in NAMES}
     except (NoSuchTableError, NoSuchNamespaceError) as error:
         raise MissingDataset(f"{store} holds no datasets: start a collector with --store {store}") from error
     written = tables["conversations"].properties.get(_FORMAT_PROPERTY)
@@ -152,9 +153,15 @@ def _loaded(location: Location, catalog: "Catalog") -> dict[str, "Table"]:
 def _created(location: Location, catalog: "Catalog") -> dict[str, "Table"]:
     from pyiceberg.exceptions import TableAlreadyExistsError
 
+    from soliloquy.dataset.iceberg.warehouse import metadata_files
+
     catalog.create_namespace_if_not_exists(location.namespace)
-    for name, schema, partitioned_by in _TABLES:
+    for name, (schema, partitioned_by) in _TABLES.items():
         if not catalog.table_exists((location.namespace, name)):
+            if metadata_files(catalog, location.namespace, name):
+                raise StorageUnavailable(
+                    f"{location}: its catalog has lost {name}, whose files are there: run soliloquy recover {location}"
+                )
             # Another collector may create it meanwhile.
             with (
                 suppress(TableAlreadyExistsError),

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from soliloquy.dataset.iceberg.restoring import restore
 from soliloquy.dataset.iceberg.tables import Location, Tables
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
@@ -18,6 +19,7 @@ from tests.e2e.collectors import harmed
 from tests.integration.dataset.test_lost_datasets import RUN, Collector, once, reconciled
 from tests.unit.collector.collecting import numbered
 from tests.unit.dataset.iceberg.catalogs import catalog_in
+from tests.unit.dataset.iceberg.test_restoring import lose_catalog
 from tests.waiting import until
 
 CONVERSATIONS = 10
@@ -47,7 +49,7 @@ def held(location: Location) -> Counter[str]:
 def holds_all(location: Location) -> bool:
     with contextlib.suppress(Failure):
         return held(location) == once(CONVERSATIONS)
-    # Somebody has dropped the tables.
+    # Somebody has purged the tables.
     return False
 
 
@@ -85,13 +87,13 @@ def roll_back(location: Location) -> None:
     table.manage_snapshots().rollback_to_snapshot(first).commit()
 
 
-def drop(location: Location) -> None:
+def purge(location: Location) -> None:
     tables = Tables.opened(location)
     for table in (tables.conversations, tables.runs):
-        table.catalog.drop_table(table.name())
+        table.catalog.purge_table(table.name())
 
 
-@pytest.mark.parametrize("harm", [roll_back, drop])
+@pytest.mark.parametrize("harm", [roll_back, purge])
 @pytest.mark.parametrize("runs", [True, False])
 async def test_what_somebody_takes_away_is_read_again(
     tmp_path: Path, location: Location, harm: Callable[[Location], None], runs: bool
@@ -115,6 +117,25 @@ async def test_what_somebody_takes_away_is_read_again(
             harm(location)
             async with opened(location) as datasets:
                 await collected(transport, datasets, taken=False)
+    assert held(location) == once(CONVERSATIONS)
+
+
+async def test_a_collector_goes_on_once_its_lost_catalog_is_recovered(tmp_path: Path, location: Location) -> None:
+    async with (
+        EmbeddedTransport(tmp_path / "log.sqlite") as transport,
+        opened(location) as datasets,
+        reconciled(datasets, transport) as reconciliation,
+    ):
+        await until(lambda: not datasets.unread)
+        collector = Collector(transport=transport, datasets=datasets, reconciliation=reconciliation)
+        await collector.finish(*range(3))
+        await collector.collect()
+        lose_catalog(tmp_path)
+        await until(lambda: f"run soliloquy recover {location}" in datasets.fault)
+        restore(location)
+        await collector.finish(*range(3, CONVERSATIONS))
+        await collector.collect()
+        await until(lambda: not (datasets.fault or datasets.unread))
     assert held(location) == once(CONVERSATIONS)
 
 

@@ -183,13 +183,13 @@ def roll_back(location: Location) -> None:
     table.manage_snapshots().rollback_to_snapshot(snapshot.parent_snapshot_id).commit()
 
 
-def test_a_table_that_was_dropped_is_made_again_and_filled(location: Location) -> None:
+def test_a_table_that_was_purged_is_made_again_and_filled(location: Location) -> None:
     writer = TableWriter(location)
     writer.append(arrivals(0))
     writer.mark_read(writer.unread)
     tables = Tables.opened(location)
     for table in (tables.conversations, tables.runs):
-        table.catalog.drop_table(table.name())
+        table.catalog.purge_table(table.name())
     writer.append(arrivals(0, 1))
     assert writer.unread
     assert held(location) == once(range(2))
