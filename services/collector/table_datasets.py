@@ -10,6 +10,7 @@ from typing import Any, Self, TypeVar
 
 from soliloquy.dataset.iceberg.tables import Location
 from soliloquy.dataset.iceberg.writing import Arrival, TableWriter
+from soliloquy.dataset.manifest import UnreadableManifest
 from soliloquy.dataset.storage import StorageUnavailable
 from soliloquy.runtime.events import run_key
 from soliloquy.runtime.failure import Failure
@@ -60,7 +61,7 @@ class TableDatasets:
 
     async def __aenter__(self) -> Self:
         """Raises Failure for a catalog that is not configured."""
-        with contextlib.suppress(StorageUnavailable):
+        with contextlib.suppress(StorageUnavailable, UnreadableManifest):
             await self._ask(self._writer.look)
         BLOCKED.set_function(lambda: float(bool(self.fault)))
         self._committing = asyncio.create_task(self._commit_always())

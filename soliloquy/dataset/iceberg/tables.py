@@ -142,19 +142,26 @@ def _loaded(location: Location, catalog: "Catalog") -> dict[str, "Table"]:
         tables = {name: catalog.load_table((location.namespace, name)) for name in NAMES}
     except (NoSuchTableError, NoSuchNamespaceError) as error:
         raise MissingDataset(f"{store} holds no datasets: start a collector with --store {store}") from error
-    written = tables["conversations"].properties.get(_FORMAT_PROPERTY)
+    require_format(location, tables["conversations"])
+    return tables
+
+
+def require_format(location: Location, table: "Table") -> None:
+    """Raises UnreadableManifest for a table of another format."""
+    written = table.properties.get(_FORMAT_PROPERTY)
     if written != _FORMAT:
         raise UnreadableManifest(
-            f"{store} has tables of format {written}; this version reads format {_FORMAT}: update soliloquy"
+            f"{location.store} has tables of format {written}; this version reads format {_FORMAT}: update soliloquy"
         )
-    return tables
 
 
 def _created(location: Location, catalog: "Catalog") -> dict[str, "Table"]:
     from pyiceberg.exceptions import TableAlreadyExistsError
 
+    from soliloquy.dataset.iceberg.versions import columns_by
     from soliloquy.dataset.iceberg.warehouse import metadata_files
 
+    properties = _PROPERTIES | columns_by(DEFAULT)
     catalog.create_namespace_if_not_exists(location.namespace)
     for name, (schema, partitioned_by) in _TABLES.items():
         if not catalog.table_exists((location.namespace, name)):
@@ -165,7 +172,7 @@ def _created(location: Location, catalog: "Catalog") -> dict[str, "Table"]:
             # Another collector may create it meanwhile.
             with (
                 suppress(TableAlreadyExistsError),
-                catalog.create_table_transaction((location.namespace, name), schema, properties=_PROPERTIES) as table,
+                catalog.create_table_transaction((location.namespace, name), schema, properties=properties) as table,
                 table.update_spec() as spec,
             ):
                 for column in partitioned_by:

@@ -21,7 +21,8 @@ from pyiceberg.table.snapshots import Operation, Snapshot, ancestors_of
 
 from soliloquy.dataset.iceberg.file_writer import FileWriter
 from soliloquy.dataset.iceberg.rows import BUCKET_ORDINALS, table_schema
-from soliloquy.dataset.iceberg.tables import UNREAD, Location, Tables, attempt, equal
+from soliloquy.dataset.iceberg.tables import UNREAD, Location, Tables, attempt, equal, require_format
+from soliloquy.dataset.iceberg.versions import columns_by, require_known_columns
 from soliloquy.dataset.ids import IdSet
 from soliloquy.dataset.layout import ACCEPTED, REJECTED
 from soliloquy.dataset.manifest import identity
@@ -145,8 +146,11 @@ class TableWriter:
             self._introduce(dataset, Conversation.FromString(one.conversation).run)
         for recipe in {one.recipe for _, one in arrivals} - self._writers.keys():
             table = self._synced()
-            with table.update_schema() as update:
-                update.union_by_name(table_schema(recipe))
+            with _Change(table) as change:
+                with change.update_schema() as update:
+                    update.union_by_name(table_schema(recipe))
+                if change.table_metadata is not table.metadata:
+                    change.set_properties(columns_by(recipe))
             self._writers[recipe] = FileWriter(table, recipe)
         return table
 
@@ -159,6 +163,7 @@ class TableWriter:
     def _record(self, dataset: str, changed: RunChanged) -> None:
         """Leaves out a run whose counts are final and whose row is gone: its owner may have removed it."""
         while True:
+            self._synced()
             runs, here = self._opened().runs.refresh(), equal("dataset", dataset)
             rows = runs.scan(row_filter=here).to_arrow().to_pylist()
             if not (rows or changed.HasField("progress")):
@@ -222,6 +227,8 @@ class TableWriter:
             # Somebody dropped the table, and perhaps made another one of its name.
             self._tables = None
             table = self._opened().conversations
+        require_format(self._location, table)
+        require_known_columns(self._location.store, table.properties)
         if _id(table.current_snapshot()) != _id(self._seen):
             since, is_rolled_back = _since(table, self._seen)
             if is_rolled_back:

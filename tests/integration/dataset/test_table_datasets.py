@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections import Counter
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from tests.integration.dataset.test_lost_datasets import RUN, Collector, once, r
 from tests.unit.collector.collecting import numbered
 from tests.unit.dataset.iceberg.catalogs import catalog_in
 from tests.unit.dataset.iceberg.test_restoring import lose_catalog
+from tests.unit.dataset.iceberg.test_versions import set_property
 from tests.waiting import until
 
 CONVERSATIONS = 10
@@ -137,6 +139,24 @@ async def test_a_collector_goes_on_once_its_lost_catalog_is_recovered(tmp_path: 
         await collector.collect()
         await until(lambda: not (datasets.fault or datasets.unread))
     assert held(location) == once(CONVERSATIONS)
+
+
+async def test_a_collector_waits_until_it_is_as_new_as_the_tables(location: Location) -> None:
+    async with opened(location) as datasets:
+        await datasets.add(numbered(0), [])
+        set_property(location, "soliloquy.columns-by.soliloquy", "99.0")
+        async with opened(location) as restarted:
+            adding = [asyncio.create_task(each.add(numbered(1), [])) for each in (datasets, restarted)]
+            await until(lambda: datasets.fault and restarted.fault)
+            expected = (
+                f"nothing can be committed ({location} has columns of soliloquy 99.0; this is {version('soliloquy')}"
+            )
+            assert datasets.fault == restarted.fault == f"collector: {expected}: update soliloquy)"
+            assert held(location) == once(1)
+            # Somebody decides otherwise.
+            set_property(location, "soliloquy.columns-by.soliloquy", "0.1")
+            await asyncio.gather(*adding)
+    assert held(location) == once(2)
 
 
 async def test_a_catalog_that_is_away_delays_conversations_and_loses_none(
