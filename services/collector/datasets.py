@@ -19,6 +19,8 @@ class Datasets(AbstractAsyncContextManager["Datasets"], Protocol):
     damaged: set[str]
     # Why nothing can be written; empty while it can.
     fault: str
+    # Names the log whose conversations are added; tables of another one are left alone.
+    installation: str
 
     async def add(self, conversation: Conversation, faults: list[str], origin: Origin | None = None) -> None:
         """Returns once the conversation will not be lost with this process; one that is there is not added again."""

@@ -56,6 +56,8 @@ class LiveDatasets:
         self.damaged: set[str] = set()
         # The reason why shards cannot be written; empty while they can.
         self.fault = ""
+        # A lock keeps others from a folder.
+        self.installation = ""
 
     async def __aenter__(self) -> Self:
         """Raises OSError for a folder that cannot be written, and Locked while another collector writes it."""

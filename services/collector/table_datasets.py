@@ -100,6 +100,14 @@ class TableDatasets:
     def unread(self) -> str:
         return self._writer.unread
 
+    @property
+    def installation(self) -> str:
+        return self._writer.installation
+
+    @installation.setter
+    def installation(self, installation: str) -> None:
+        self._writer.installation = installation
+
     async def mark_read(self, mark: str) -> None:
         await self._ask(self._writer.mark_read, mark)
 

@@ -45,6 +45,7 @@ def recover(store: str, *, kafka: KafkaSettings | None = KAFKA, as_json: bool = 
 
     Stop all services, run `soliloquy topics apply` and then this, and start them again: runs that were not over go on,
     and the others are listed as before. Conversations that were under way, or among the dead letters, are held anew.
+    Tables belong to this Kafka afterwards, and collectors of another one no longer write to them.
 
     A catalog that has lost the tables of a store is told of them before, from the files of its warehouse. That needs
     no --kafka, and collectors go on by themselves.

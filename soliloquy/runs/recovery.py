@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
+from soliloquy.dataset.layout import TABLES
 from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.dataset.record import records
 from soliloquy.runtime.events import first_event, run_key
@@ -32,6 +33,8 @@ class Recovered:
 async def recover(store: str, transport: Transport) -> AsyncGenerator[Recovered, None]:
     """Publishes each run that the topics do not know; after a kill, a repeat goes on.
 
+    At the end, tables belong to the installation of this transport.
+
     No service may run meanwhile: the gateway and the curriculum read these topics when they start.
     """
     known = set()
@@ -42,6 +45,16 @@ async def recover(store: str, transport: Transport) -> AsyncGenerator[Recovered,
         dataset = _dataset(f"{store}/{name}")
         if name not in known and (record or dataset):
             yield await _Recovery(name, record, dataset, transport).recover()
+    if store.startswith(TABLES):
+        _hand_over(store, transport.installation)
+
+
+def _hand_over(store: str, installation: str) -> None:
+    from soliloquy.dataset.iceberg.tables import Location, Tables, attempt, claim
+
+    location = Location.parsed(store)
+    tables = Tables.opened(location)
+    attempt(location, lambda: claim(tables.conversations, installation))
 
 
 def _dataset(place: str) -> Dataset | None:

@@ -97,6 +97,8 @@ class Worker:
                 if self._assignment.grpc and assembly.sandboxes:
                     group.create_task(self._serve_jobs(assembly.sandboxes, self._assignment.grpc))
                 transport = self._transport = await self._reached(assembly.services, opened)
+                if assembly.datasets:
+                    assembly.datasets.installation = transport.installation
                 self._stages = [Stage(service, transport) for service in assembly.services]
                 for stage in self._stages:
                     group.create_task(_run(stage))

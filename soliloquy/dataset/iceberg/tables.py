@@ -38,6 +38,7 @@ _RUNS = pa.schema(
 UNREAD = "soliloquy.unread"
 # Statistics of hundreds of columns would make the manifests longer than the files; these columns find rows.
 _FOUND_BY = ("dataset", "kind", "bucket", "id", "ordinal", "attempt", "arrival")
+_INSTALLATION = "soliloquy.installation"
 _FORMAT_PROPERTY, _FORMAT = "soliloquy.format", "1"
 _PROPERTIES = {
     "format-version": "2",
@@ -107,6 +108,23 @@ class Tables:
         """Opens the tables, and creates those that are not there; raises StorageUnavailable."""
         catalog = opened_catalog(location)
         return cls(**attempt(location, lambda: _created(location, catalog)))
+
+
+def require_installation(location: Location, table: "Table", installation: str) -> None:
+    """Claims a table that nobody has claimed; raises Failure for one of another installation."""
+    owner = table.properties.get(_INSTALLATION)
+    if installation and not owner:
+        claim(table, installation)
+    elif installation and owner != installation:
+        raise Failure(
+            f"{location} belongs to {owner}, and this is {installation}: use a namespace of its own, or after a move "
+            f"run soliloquy recover {location} --kafka HOST:PORT"
+        )
+
+
+def claim(table: "Table", installation: str) -> None:
+    with table.transaction() as change:
+        change.set_properties({_INSTALLATION: installation})
 
 
 def equal(column: str, value: str | int) -> "BooleanExpression":

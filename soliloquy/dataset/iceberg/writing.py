@@ -21,7 +21,15 @@ from pyiceberg.table.snapshots import Operation, Snapshot, ancestors_of
 
 from soliloquy.dataset.iceberg.file_writer import FileWriter
 from soliloquy.dataset.iceberg.rows import BUCKET_ORDINALS, table_schema
-from soliloquy.dataset.iceberg.tables import UNREAD, Location, Tables, attempt, equal, require_format
+from soliloquy.dataset.iceberg.tables import (
+    UNREAD,
+    Location,
+    Tables,
+    attempt,
+    equal,
+    require_format,
+    require_installation,
+)
 from soliloquy.dataset.iceberg.versions import columns_by, require_known_columns
 from soliloquy.dataset.ids import IdSet
 from soliloquy.dataset.layout import ACCEPTED, REJECTED
@@ -71,6 +79,8 @@ class TableWriter:
         # The datasets that are in the table of runs, and writers of the recipes for which the table has columns.
         self._introduced: set[str] = set()
         self._writers: dict[str, FileWriter] = {}
+        # Names the log whose conversations are added; empty for any.
+        self.installation = ""
         # The value of UNREAD when the table was last looked at.
         self.unread = ""
 
@@ -229,6 +239,7 @@ class TableWriter:
             table = self._opened().conversations
         require_format(self._location, table)
         require_known_columns(self._location.store, table.properties)
+        require_installation(self._location, table, self.installation)
         if _id(table.current_snapshot()) != _id(self._seen):
             since, is_rolled_back = _since(table, self._seen)
             if is_rolled_back:

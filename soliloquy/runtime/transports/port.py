@@ -104,6 +104,10 @@ class Transport(Protocol):
     def fault(self) -> str:
         """Why events are lost or cannot be published; empty while all is well."""
 
+    @property
+    def installation(self) -> str:
+        """Names the log, as no other one and always the same; empty where a broker has no name."""
+
     async def publish(self, events: Sequence[Event]) -> None:
         """Returns when the events are durable. Publishes none of them if one is rejected."""
 

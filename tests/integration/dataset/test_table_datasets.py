@@ -12,6 +12,7 @@ import pytest
 
 from soliloquy.dataset.iceberg.restoring import restore
 from soliloquy.dataset.iceberg.tables import Location, Tables
+from soliloquy.runs.recovery import recover
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from soliloquy_services.collector.settings import LiveSettings
@@ -157,6 +158,36 @@ async def test_a_collector_waits_until_it_is_as_new_as_the_tables(location: Loca
             set_property(location, "soliloquy.columns-by.soliloquy", "0.1")
             await asyncio.gather(*adding)
     assert held(location) == once(2)
+
+
+async def test_a_second_installation_adds_nothing_until_the_tables_are_handed_over(
+    tmp_path: Path, location: Location
+) -> None:
+    async def collect(ordinal: int, datasets: TableDatasets, transport: EmbeddedTransport) -> None:
+        datasets.installation = transport.installation
+        await datasets.add(numbered(ordinal), [])
+
+    async with (
+        EmbeddedTransport(tmp_path / "log.sqlite") as first,
+        EmbeddedTransport(tmp_path / "other.sqlite") as second,
+        opened(location) as ours,
+        opened(location) as theirs,
+    ):
+        await collect(0, ours, first)
+        adding = asyncio.create_task(collect(1, theirs, second))
+        await until(lambda: theirs.fault)
+        why = (
+            f"{location} belongs to {first.installation}, and this is {second.installation}: use a namespace of its own"
+        )
+        assert why in theirs.fault
+        await ours.add(numbered(2), [])
+        assert held(location).keys() == {numbered(ordinal).id for ordinal in (0, 2)}
+        assert [one async for one in recover(str(location), second)]
+        await adding
+        refused = asyncio.create_task(ours.add(numbered(3), []))
+        await until(lambda: ours.fault)
+        refused.cancel()
+    assert held(location) == once(3)
 
 
 async def test_a_catalog_that_is_away_delays_conversations_and_loses_none(

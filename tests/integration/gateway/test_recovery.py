@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from soliloquy.dataset.iceberg.tables import Location, Tables
 from soliloquy.dataset.reading import Dataset
 from soliloquy.dataset.record import records
 from soliloquy.runs.recovery import Recovered, recover
@@ -61,6 +62,9 @@ async def test_no_run_is_forgotten_and_those_under_way_go_on(
     [first] = await told(after, at.store, runs=1)
     [second] = await told(after, at.store)
     reach = ["--kafka", settings(after).bootstrap, "--kafka-prefix", settings(after).prefix]
+    if in_tables:
+        other = f"prefix {settings(after).prefix!r}"
+        assert other in Tables.opened(Location.parsed(store)).conversations.properties["soliloquy.installation"]
     repeated = await asyncio.to_thread(said, [SOLILOQUY, "recover", at.store, *reach])
     assert repeated.stdout == f"the topics know every run of {at.store}\n"
     accounts = {one.run: one for one in (first, second)}

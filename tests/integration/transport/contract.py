@@ -47,6 +47,10 @@ class TransportContract:
         assert len({delivery.event.id for delivery in replies}) == 50
         assert {delivery.event.source for delivery in replies} == {"student"}
 
+    async def test_a_log_keeps_its_name(self, connect: Connect) -> None:
+        async with connect() as transport, connect() as again:
+            assert transport.installation == again.installation != ""
+
     async def test_what_is_read_or_followed_begins_at_the_offsets_asked_for(self, connect: Connect) -> None:
         async with connect() as transport:
             await transport.publish([started(f"c{number}") for number in range(20)])

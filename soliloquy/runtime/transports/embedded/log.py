@@ -52,6 +52,7 @@ class Log:
         # The last offset of each non-empty partition.
         self.ends: dict[tuple[str, int], int] = {}
         self.partitions = PARTITIONS
+        self.installation = ""
         self._on_append = on_append
         self._requests: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
         self._loop = asyncio.get_running_loop()
@@ -96,7 +97,7 @@ class Log:
     def _serve(self) -> None:
         try:
             with closing(_connected(self.path)) as connection:
-                self.partitions = _prepared(connection, self.path)
+                self.partitions, self.installation = _prepared(connection, self.path)
                 self._post([], self._appended(connection))
                 self._serve_requests(connection)
         except (sqlite3.Error, LogUnavailable) as error:
@@ -185,8 +186,8 @@ def _connected(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, cached_statements=256)
 
 
-def _prepared(connection: sqlite3.Connection, path: Path) -> int:
-    """Initialises the file if necessary and returns its number of partitions."""
+def _prepared(connection: sqlite3.Connection, path: Path) -> tuple[int, str]:
+    """Initialises the file if necessary and returns its number of partitions and its name."""
     _write_ahead(connection)
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}")
@@ -194,7 +195,8 @@ def _prepared(connection: sqlite3.Connection, path: Path) -> int:
     connection.execute("BEGIN IMMEDIATE")
     for statement in records.SCHEMA:
         connection.execute(statement)
-    connection.execute("INSERT OR IGNORE INTO setting VALUES ('format', ?), ('partitions', ?)", (FORMAT, PARTITIONS))
+    values = "('format', ?), ('partitions', ?), ('name', abs(random()))"
+    connection.execute(f"INSERT OR IGNORE INTO setting VALUES {values}", (FORMAT, PARTITIONS))
     settings = dict(connection.execute("SELECT name, value FROM setting"))
     connection.execute("COMMIT")
     if settings["format"] != FORMAT:
@@ -202,7 +204,7 @@ def _prepared(connection: sqlite3.Connection, path: Path) -> int:
             f"{path}: the log has format {settings['format']}, this version reads {FORMAT}: "
             "finish the run with the version that began it, or start in another folder"
         )
-    return int(settings["partitions"])
+    return int(settings["partitions"]), f"log {settings['name']}"
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:

@@ -33,6 +33,10 @@ class EmbeddedTransport:
     async def __aexit__(self, *_: object) -> None:
         await self._log.close()
 
+    @property
+    def installation(self) -> str:
+        return self._log.installation
+
     async def publish(self, events: Sequence[Event]) -> None:
         for event in events:
             checked(event)

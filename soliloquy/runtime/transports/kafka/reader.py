@@ -41,6 +41,8 @@ class Reader:
         self._begun = False
         self._renewing = asyncio.Lock()
         self.topics = KnownTopics(settings)
+        # The cluster's own name for itself.
+        self.cluster = ""
 
     async def __aenter__(self) -> Self:
         await self._begin()
@@ -59,6 +61,8 @@ class Reader:
         try:
             await self._admin.start()
             await self._looking.start()
+            answer = await self._admin._send_request(TopicsRequest([]))
+            self.cluster = answer.to_object()["cluster_id"] or ""
         except BaseException:
             await self._end()
             raise

@@ -60,6 +60,11 @@ class KafkaTransport:
     def fault(self) -> str:
         return self._reader.topics.fault
 
+    @property
+    def installation(self) -> str:
+        prefix = f" with the prefix {self._settings.prefix!r}" if self._settings.prefix else ""
+        return f"Kafka {self._reader.cluster}{prefix}" if self._reader.cluster else ""
+
     async def publish(self, events: Sequence[Event]) -> None:
         for event in events:
             checked(event)
