@@ -20,14 +20,17 @@ def compact(
     """Merge the files that collectors wrote into one for each 4,096 problems of a run, and remove old snapshots.
 
     Collectors and readers may go on meanwhile. Each commit copies what is known of all snapshots, so that many of them
-    slow collectors down.
+    slow collectors down. Files that a killed collector left are removed after three days.
     """
     # Imported here because nothing else needs it.
     from soliloquy.dataset.iceberg.compaction import compact as compact_tables
     from soliloquy.dataset.iceberg.tables import Location
 
     done = compact_tables(Location.parsed(store), keep)
-    merged = f"{store}: {done.merged:,} files are merged into {done.written:,}"
-    answer(
-        asdict(done), [f"{merged}; {done.expired:,} snapshots and {done.removed:,} files are removed"], as_json=as_json
-    )
+    lines = [
+        f"{store}: {done.merged:,} files are merged into {done.written:,}; "
+        f"{done.expired:,} snapshots and {done.removed:,} files are removed"
+    ]
+    if done.orphans:
+        lines.append(f"{store}: {done.orphans:,} files of killed commits are removed")
+    answer(asdict(done), lines, as_json=as_json)

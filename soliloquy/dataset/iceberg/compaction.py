@@ -26,20 +26,27 @@ _COMMIT_BYTES = 256 * 1024**2
 
 @dataclass(kw_only=True, slots=True)
 class Compaction:
-    """Counts files that were merged and those made of them, snapshots that expired, and files that were removed."""
+    """Counts files that were merged and those made of them, snapshots that expired, and files that were removed.
+
+    Orphans are what commits left when they were killed.
+    """
 
     merged: int = 0
     written: int = 0
     expired: int = 0
     removed: int = 0
+    orphans: int = 0
 
 
 def compact(location: Location, keep_seconds: float) -> Compaction:
     """Snapshots of the last `keep_seconds` can still be read; raises StorageUnavailable."""
+    from soliloquy.dataset.iceberg.orphans import remove_orphans
+
     tables, done = Tables.opened(location), Compaction()
     for table in (tables.conversations, tables.runs):
         attempt(location, partial(_merge, table, done))
         attempt(location, partial(_expire, table, keep_seconds, done))
+        done.orphans += attempt(location, partial(remove_orphans, table))
     return done
 
 

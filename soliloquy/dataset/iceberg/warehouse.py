@@ -7,7 +7,8 @@ from pyarrow.fs import FileInfo, FileSelector
 from pyiceberg.catalog import Catalog
 from pyiceberg.io.pyarrow import PyArrowFileIO
 
-_METADATA = re.compile(r"(\d+)-.*\.metadata\.json")
+METADATA = ".metadata.json"
+_NUMBERED = re.compile(rf"(\d+)-.*{re.escape(METADATA)}")
 
 
 def files_under(folder: str, properties: Mapping[str, str]) -> Iterator[tuple[str, FileInfo]]:
@@ -27,5 +28,5 @@ def metadata_files(catalog: Catalog, namespace: str, table: str) -> dict[str, tu
     """
     warehouse = catalog.properties.get("warehouse", "").rstrip("/")
     found = files_under(f"{warehouse}/{namespace}/{table}/metadata", catalog.properties) if "://" in warehouse else ()
-    numbered = ((url, _METADATA.fullmatch(url.rpartition("/")[2]), info) for url, info in found)
+    numbered = ((url, _NUMBERED.fullmatch(url.rpartition("/")[2]), info) for url, info in found)
     return {url: (int(name[1]), info) for url, name, info in numbered if name}

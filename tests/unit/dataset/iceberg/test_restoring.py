@@ -75,7 +75,7 @@ def test_no_writer_begins_anew_over_the_files_of_lost_tables(location: Location,
     assert held(location) == once(range(2))
 
 
-_KILLED = """
+KILLED = """
 import os, sys
 from pyiceberg.catalog.sql import SqlCatalog
 from soliloquy.dataset.iceberg.tables import Location
@@ -94,7 +94,7 @@ writer.append(arrivals(2, 3))
 
 
 def test_a_commit_that_was_killed_before_its_end_doubles_nothing(location: Location, tmp_path: Path) -> None:
-    killed = subprocess.run([sys.executable, "-c", _KILLED, str(location)], env={**os.environ, "PYTHONPATH": "."})
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(location)], env={**os.environ, "PYTHONPATH": "."})
     assert killed.returncode == 9
     [committed, _] = current(location)
     lose_catalog(tmp_path)
