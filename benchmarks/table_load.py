@@ -10,7 +10,7 @@ import uvloop
 
 from benchmarks.collecting import SAMPLES, FinishedLog, collect_all
 from benchmarks.processes import own_resident_mib
-from soliloquy.dataset.frames import read_payloads
+from soliloquy.dataset.frames import read_messages
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy_services.collector.settings import LiveSettings
 
@@ -18,7 +18,7 @@ from soliloquy_services.collector.settings import LiveSettings
 def main() -> None:
     store, data, grown, count, first, step = sys.argv[1:]
     settings = LiveSettings(store=store, data=Path(data))
-    log = FinishedLog(conversations=[Conversation.FromString(one) for one in read_payloads(Path(grown))])
+    log = FinishedLog(conversations=[Conversation.FromString(one) for one in read_messages(Path(grown))])
     samples: list[float] = []
 
     def sampled() -> Iterator[bytes]:

@@ -18,7 +18,7 @@ from benchmarks.collecting import WrongDataset
 from benchmarks.command import AS_JSON, Tell, rounds_option, show, spread, status_line, table
 from benchmarks.dataset import grown
 from benchmarks.figures import judged, merged
-from soliloquy.dataset.frames import Frames, read_payloads
+from soliloquy.dataset.frames import Frames, read_messages
 from soliloquy.dataset.reading import Dataset
 from soliloquy.runtime.events import run_key
 from soliloquy.v1.conversation_pb2 import Conversation
@@ -91,7 +91,7 @@ def _collected(
     figures = [json.loads(each.communicate("go\n")[0]) for each in processes]
     seconds = max(one["ended"] for one in figures) - min(one["began"] for one in figures)
     os.environ.update(environment)
-    run = run_key(Conversation.FromString(next(iter(read_payloads(sample)))).run)
+    run = run_key(Conversation.FromString(next(iter(read_messages(sample)))).run)
     dataset = Dataset(f"{store or folder / 'data'}/{run}")
     if (held := dataset.count() + dataset.count(rejected=True)) != conversations + collectors:
         raise WrongDataset(f"{held} conversations are collected, not {conversations + collectors}")

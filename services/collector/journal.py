@@ -79,7 +79,7 @@ class Journal:
                 continue
             if conversations == 0:
                 return
-            yield Collected.FromString(self._frames.payload(start))
+            yield Collected.FromString(self._frames.message(start))
             if accepted:
                 settled = ordinal
                 conversations -= 1

@@ -102,7 +102,7 @@ class Segment:
 
     def collected(self) -> Iterator[Collected]:
         for start in self._offsets:
-            yield Collected.FromString(self.frames.payload(start))
+            yield Collected.FromString(self.frames.message(start))
 
     def remove(self) -> None:
         self.frames.close()

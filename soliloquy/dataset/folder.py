@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from google.protobuf.message import DecodeError
 
-from soliloquy.dataset.frames import read_payloads
+from soliloquy.dataset.frames import read_messages
 from soliloquy.dataset.layout import PROMPTS, TIMED, UNFINISHED_PROMPTS, WORKING
 from soliloquy.dataset.manifest import UnreadableManifest, read_manifest, shards_of
 from soliloquy.dataset.prompts import read_prompts
@@ -114,7 +114,7 @@ class Folder:
         first = self.manifest["arrival"].get("segments", 0)
         for path in (path for path in self._journals if int(path.name.partition("-")[2] or first) >= first):
             try:
-                yield from (Collected.FromString(payload) for payload in read_payloads(path))
+                yield from (Collected.FromString(payload) for payload in read_messages(path))
             except (DecodeError, OSError) as error:
                 raise NoDataset(one_line(error)) from error
 

@@ -1,4 +1,4 @@
-"""An append-only file of checksummed frames: a flushed frame survives any crash."""
+"""An append-only file of compressed and checksummed frames: a flushed frame survives any crash."""
 
 import asyncio
 import os
@@ -7,10 +7,15 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from cramjam import lz4
+
 from soliloquy.runtime.files import require_regular
 
 # The payload's length, and a checksum of length and payload.
 _HEAD = struct.Struct("<II")
+_SIZE = struct.Struct("<I")
+# Set in the length of a compressed payload; earlier versions wrote others, and take such a head as damaged.
+_COMPRESSED = 1 << 31
 # Ten times the longest event: a head that claims more is damaged.
 _LONGEST = 4 * 1024 * 1024
 
@@ -34,22 +39,21 @@ class Frames:
         self._file.close()
 
     def recover(self) -> Iterator[tuple[int, bytes]]:
-        """Yields the offset and payload of each frame of an earlier start, then cuts off an incomplete last frame."""
-        end = 0
+        """Yields the offset and message of each frame of an earlier start, then cuts off an incomplete last frame."""
         try:
-            for start, payload in _frames(self.path):
-                end = start + _HEAD.size + len(payload)
-                yield start, payload
+            for start, end, message in _frames(self.path):
+                self.size = end
+                yield start, message
         except DamagedFrames:
             self.close()
             raise
-        self._file.truncate(end)
-        self.size = end
+        self._file.truncate(self.size)
 
-    async def append(self, payload: bytes) -> int:
+    async def append(self, message: bytes) -> int:
         """Returns the offset of the frame once it is on the disk."""
-        start = self.size
-        frame = _HEAD.pack(len(payload), _checksum(payload)) + payload
+        start, payload = self.size, bytes(lz4.compress_block(message))
+        length = len(payload) | _COMPRESSED
+        frame = _HEAD.pack(length, _checksum(payload, length)) + payload
         try:
             written = 0
             while written < len(frame):
@@ -61,13 +65,12 @@ class Frames:
         await self._wait_for_disk(self.size)
         return start
 
-    def payload(self, start: int) -> bytes:
-        head = os.pread(self._file.fileno(), _HEAD.size, start)
-        length, checksum = _HEAD.unpack(head)
-        payload = os.pread(self._file.fileno(), length, start + _HEAD.size)
-        if _checksum(payload) != checksum:
+    def message(self, start: int) -> bytes:
+        length, checksum = _HEAD.unpack(os.pread(self._file.fileno(), _HEAD.size, start))
+        payload = os.pread(self._file.fileno(), length & ~_COMPRESSED, start + _HEAD.size)
+        if _checksum(payload, length) != checksum:
             raise DamagedFrames(f"{self.path} is damaged at byte {start}")
-        return payload
+        return _message(self.path, payload, length)
 
     async def _wait_for_disk(self, end: int) -> None:
         """Waits for a flush. Callers that arrive during one flush share the next."""
@@ -85,30 +88,41 @@ class Frames:
             self._flushing = None
 
 
-def read_payloads(path: Path) -> Iterator[bytes]:
-    """Yields the payloads of a file to which another process may be appending."""
-    for _, payload in _frames(path):
-        yield payload
+def read_messages(path: Path) -> Iterator[bytes]:
+    """Yields the messages of a file to which another process may be appending."""
+    for _, _, message in _frames(path):
+        yield message
 
 
-def _frames(path: Path) -> Iterator[tuple[int, bytes]]:
+def _frames(path: Path) -> Iterator[tuple[int, int, bytes]]:
+    """Yields each frame's start, end and message."""
     start = 0
     require_regular(path)
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         while len(head := file.read(_HEAD.size)) == _HEAD.size:
             length, checksum = _HEAD.unpack(head)
-            payload = file.read(min(length, _LONGEST))
-            end = start + _HEAD.size + length
-            if len(payload) == length and _checksum(payload) == checksum:
-                yield start, payload
-            elif end < size or length > _LONGEST:
+            stored = length & ~_COMPRESSED
+            payload = file.read(min(stored, _LONGEST))
+            end = start + _HEAD.size + stored
+            if len(payload) == stored and _checksum(payload, length) == checksum:
+                yield start, end, _message(path, payload, length)
+            elif end < size or stored > _LONGEST:
                 raise DamagedFrames(f"{path} is damaged at byte {start}")
             else:
                 return
             start = end
 
 
-def _checksum(payload: bytes) -> int:
+def _message(path: Path, payload: bytes, length: int) -> bytes:
+    if not length & _COMPRESSED:
+        return payload
+    # A block begins with the size of its message.
+    if len(payload) < _SIZE.size or _SIZE.unpack_from(payload)[0] > _LONGEST:
+        raise DamagedFrames(f"{path} holds a frame that was never written")
+    return bytes(lz4.decompress_block(payload))
+
+
+def _checksum(payload: bytes, length: int) -> int:
     # Seeded with the length, so that a run of zeros on the disk is no valid frame.
-    return zlib.crc32(payload, len(payload) ^ 0xFFFFFFFF)
+    return zlib.crc32(payload, length ^ 0xFFFFFFFF)

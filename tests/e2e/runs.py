@@ -21,7 +21,7 @@ from benchmarks.figures import figure
 from soliloquy.cli.main import main
 from soliloquy.cli.show import record_of
 from soliloquy.client import Dataset
-from soliloquy.dataset.frames import read_payloads
+from soliloquy.dataset.frames import read_messages
 from soliloquy.dataset.layout import ACCEPTED, REJECTED
 from soliloquy.dataset.manifest import MANIFEST, read_manifest, shards_of
 from soliloquy.dataset.storage import Storage
@@ -122,7 +122,7 @@ def killed_at_end(arguments: list[str]) -> Iterator[subprocess.Popen[str]]:
 def journal_frames(out: Path) -> int:
     """How many conversations an unfinished run has collected."""
     path = out / ".run" / "journal"
-    return sum(1 for _ in read_payloads(path)) if path.exists() else 0
+    return sum(1 for _ in read_messages(path)) if path.exists() else 0
 
 
 def wait_for_frames(

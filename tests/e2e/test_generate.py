@@ -104,6 +104,16 @@ def test_an_interrupted_run_stops_cleanly_and_says_how_it_goes_on(tmp_path: Path
     assert 1 <= journal_frames(out) < 8
 
 
+def test_a_stopped_run_keeps_no_more_than_8_kib_for_each_conversation(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    process = start(command(out, conversations=60, in_flight=3, latency="10ms"))
+    wait_for_frames(out, 52, process)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 130, errors
+    assert sum(path.stat().st_size for path in out.rglob("*")) < 8 * 1024 * journal_frames(out)
+
+
 def test_a_finished_run_is_extended_by_any_number_of_workers_to_the_dataset_of_one_long_run(
     given_up: tuple[Path, dict[str, Any]], tmp_path: Path
 ) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import sqlite3
 from collections import Counter
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -136,6 +137,17 @@ async def test_a_full_disk_ends_the_run_with_one_clear_line_and_loses_nothing(ad
         await until(lambda: idle(transport))
         replies = await held(transport, "student.replied")
     assert Counter(delivery.event.key for delivery in replies) == Counter(f"c{number}" for number in range(60))
+
+
+async def test_a_file_keeps_little_of_what_every_group_has_read(address: str) -> None:
+    async def swallow(_message: Started) -> Outcome:
+        return emit()
+
+    async with open_log(address) as transport:
+        await transport.publish([replace(started(f"c{number}"), traceparent="x" * 20_000) for number in range(300)])
+        async with serving(student(swallow), transport):
+            await until(lambda: idle(transport))
+    assert Path(address).stat().st_size < 300 * 1_000
 
 
 async def test_a_log_that_is_none_is_refused_with_what_to_do(tmp_path: Path) -> None:

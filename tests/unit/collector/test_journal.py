@@ -1,11 +1,13 @@
 """The journal is the truth of a run's progress, whatever happens to the process that writes it."""
 
 import resource
+import struct
+import zlib
 from pathlib import Path
 
 import pytest
 
-from soliloquy.dataset.frames import DamagedFrames, read_payloads
+from soliloquy.dataset.frames import DamagedFrames, read_messages
 from soliloquy.dataset.layout import ACCEPTED, REJECTED
 from soliloquy.dataset.manifest import read_manifest, shards_of
 from soliloquy.dataset.storage import Storage
@@ -14,7 +16,7 @@ from soliloquy.recipes.mathdial.confusion import labelled
 from soliloquy.recipes.mathdial.labels_pb2 import Confusion
 from soliloquy.v1.conversation_pb2 import Conversation, Discarded, Ending
 from soliloquy_services.collector.dataset import counts_so_far, write_dataset
-from soliloquy_services.collector.journal import Journal
+from soliloquy_services.collector.journal import Journal, collected_now
 from tests.unit.collector.collecting import numbered, ordinals_in
 
 
@@ -60,7 +62,17 @@ async def test_a_frame_cut_off_by_a_crash_is_written_anew(path: Path) -> None:
             assert journal.settled_ordinals(max_attempts=3) == {0}
             assert path.stat().st_size == size
             await journal.add(numbered(1), [])
-        assert len(list(read_payloads(path))) == 2
+        assert len(list(read_messages(path))) == 2
+
+
+async def test_frames_of_an_earlier_version_are_read_and_followed_by_smaller_ones(path: Path) -> None:
+    plain = collected_now(numbered(0), [], None).SerializeToString()
+    path.write_bytes(struct.pack("<II", len(plain), zlib.crc32(plain, len(plain) ^ 0xFFFFFFFF)) + plain)
+    with Journal(path) as journal:
+        size = path.stat().st_size
+        await journal.add(numbered(1), [])
+        assert [collected.ordinal for collected in journal.wanted(10)] == [0, 1]
+    assert path.stat().st_size < 2 * size
 
 
 async def test_a_frame_that_is_not_what_was_written_is_named(path: Path) -> None:

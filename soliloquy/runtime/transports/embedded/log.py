@@ -26,7 +26,7 @@ PURGE_EVERY_SECONDS = 0.25
 SHORTEST_WAIT_SECONDS = 0.01
 LONGEST_WAIT_SECONDS = 0.02
 # A checkpoint truncates the write-ahead file beyond this size.
-WAL_BYTES = 64 * 1024 * 1024
+WAL_BYTES = 4 * 1024 * 1024
 
 
 class LogUnavailable(Failure):
@@ -100,6 +100,7 @@ class Log:
                 self.partitions, self.installation = _prepared(connection, self.path)
                 self._post([], self._appended(connection))
                 self._serve_requests(connection)
+                self._purge(connection, spare=0.0)
         except (sqlite3.Error, LogUnavailable) as error:
             self._failure = unavailable(self.path, error)
             self._post([], {})
@@ -113,7 +114,7 @@ class Log:
             try:
                 fresh = self._appended(connection, wrote=bool(requests))
                 if requests and time.monotonic() >= purge_at:
-                    self._transact(connection, [partial(records.purge, purged=self._purged)])
+                    self._purge(connection)
                     purge_at = time.monotonic() + PURGE_EVERY_SECONDS
             except sqlite3.Error as error:
                 self._failure, fresh = unavailable(self.path, error), {}
@@ -132,6 +133,10 @@ class Log:
         except queue.Empty:
             return requests, True
         return requests, False
+
+    def _purge(self, connection: sqlite3.Connection, spare: float = records.SPARE_SHARE) -> None:
+        self._transact(connection, [partial(records.purge, purged=self._purged)])
+        records.shrink(connection, spare)
 
     def _run(self, connection: sqlite3.Connection, requests: list[_Request]) -> None:
         try:
@@ -188,6 +193,8 @@ def _connected(path: Path) -> sqlite3.Connection:
 
 def _prepared(connection: sqlite3.Connection, path: Path) -> tuple[int, str]:
     """Initialises the file if necessary and returns its number of partitions and its name."""
+    # Only an empty file takes it.
+    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     _write_ahead(connection)
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}")

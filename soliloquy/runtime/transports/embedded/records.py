@@ -28,6 +28,8 @@ _attributes = attrgetter(*_ATTRIBUTES)
 _MOST_ROWS = 64
 READ_PAGE = 256
 PURGE_LIMIT = 8000
+# Free pages below this share of the file wait for new events: giving them back costs more than it saves.
+SPARE_SHARE = 0.75
 
 
 def partition_of(key: str, partitions: int) -> int:
@@ -201,7 +203,7 @@ def replay(connection: sqlite3.Connection, letters: Sequence[Delivery], partitio
 
 
 def purge(connection: sqlite3.Connection, purged: dict[tuple[str, int], int]) -> None:
-    """Deletes a bounded number of events that every group has passed; the file reuses their pages.
+    """Deletes a bounded number of events that every group has passed.
 
     `purged` holds the offsets that earlier calls reached, and is updated.
     """
@@ -220,6 +222,14 @@ def purge(connection: sqlite3.Connection, purged: dict[tuple[str, int], int]) ->
             if removed < left:
                 purged[topic, partition] = watermark
             left -= removed
+
+
+def shrink(connection: sqlite3.Connection, spare: float = SPARE_SHARE) -> None:
+    """Gives free pages back beyond this share of the file; not within a transaction."""
+    ((pages,),), ((free,),) = (connection.execute(f"PRAGMA {of}").fetchall() for of in ("page_count", "freelist_count"))
+    if free > spare * pages:
+        # As a script, because `execute` ends the statement after its first page.
+        connection.executescript(f"PRAGMA incremental_vacuum({free - int(spare * pages)})")
 
 
 def _keep(topic: str) -> str:
