@@ -15,6 +15,8 @@ class Facts:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.ledger: Ledger = ledger_of(problem)
+        entries = [(step.number, self.ledger.of_step(step.number)) for step in problem.steps]
+        self._settled = {number: entry for number, entry in entries if entry and self.ledger.is_settled(entry)}
         self.tolerance = problem.tolerance or 0.01
         self.results = [(step.number, step.result) for step in problem.steps if step.HasField("result")]
         results = {(result.value, result.unit) for _, result in self.results}
@@ -41,8 +43,7 @@ class Facts:
         return any(matches(written, given, 1e-9) and _has_zero_of(written, given) for given in self.givens)
 
     def settled_result(self, step: int) -> LedgerEntry | None:
-        entry = self.ledger.of_step(step)
-        return entry if entry is not None and self.ledger.is_settled(entry) else None
+        return self._settled.get(step)
 
 
 @functools.lru_cache(8192)

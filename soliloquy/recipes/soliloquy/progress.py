@@ -2,8 +2,19 @@
 
 from dataclasses import dataclass
 
-from soliloquy.recipes.soliloquy.labels_pb2 import StepState, TutorLabels
-from soliloquy.v1.conversation_pb2 import EVALUATION_CORRECT, EVALUATION_INCORRECT, Conversation, Turn
+from soliloquy.recipes.soliloquy.labels_pb2 import (
+    STEP_STATE_ALL_FINISHED,
+    STEP_STATE_FINISHED,
+    STEP_STATE_IN_PROGRESS,
+    TutorLabels,
+)
+from soliloquy.v1.conversation_pb2 import (
+    EVALUATION_CORRECT,
+    EVALUATION_INCORRECT,
+    Conversation,
+    Turn,
+    TutorReply,
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -22,33 +33,34 @@ def progress_by_turn(conversation: Conversation) -> list[StepProgress]:
     for turn in conversation.turns:
         if not turn.HasField("tutor"):
             break
-        before = found[-1]
-        step = _following_step(TutorLabels.FromString(turn.tutor.labels), before.step, steps)
-        wrong_answers = _wrong_answers(turn, before, step)
+        before, labels = found[-1], TutorLabels.FromString(turn.tutor.labels)
+        step = _following_step(labels, before.step, steps)
+        wrong_answers = _wrong_answers(turn.tutor, labels, before, step)
         found.append(StepProgress(step=step, steps=steps, wrong_answers=wrong_answers))
     return found
 
 
 def is_asked_for_reason(turn: Turn) -> bool:
     """Whether the tutor stays at a step that it has just called right: it asks why."""
-    in_progress = TutorLabels.FromString(turn.tutor.labels).state == StepState.STEP_STATE_IN_PROGRESS
-    return turn.tutor.evaluation == EVALUATION_CORRECT and in_progress
+    if turn.tutor.evaluation != EVALUATION_CORRECT:
+        return False
+    return TutorLabels.FromString(turn.tutor.labels).state == STEP_STATE_IN_PROGRESS
 
 
-def _wrong_answers(turn: Turn, before: StepProgress, step: int) -> int:
+def _wrong_answers(reply: TutorReply, labels: TutorLabels, before: StepProgress, step: int) -> int:
     """Counts the wrong answers to a step since the last right one to a part of it."""
-    if turn.tutor.evaluation == EVALUATION_CORRECT:
+    if reply.evaluation == EVALUATION_CORRECT:
         return 0
-    wrong = turn.tutor.evaluation == EVALUATION_INCORRECT
+    wrong = reply.evaluation == EVALUATION_INCORRECT
     if step == before.step:
         return before.wrong_answers + wrong
     # A reply may name another step than the one at hand, and hint at it.
-    return int(wrong and TutorLabels.FromString(turn.tutor.labels).state == StepState.STEP_STATE_IN_PROGRESS)
+    return int(wrong and labels.state == STEP_STATE_IN_PROGRESS)
 
 
-def _following_step(reply: TutorLabels, step: int, steps: int) -> int:
-    if reply.state in (StepState.STEP_STATE_FINISHED, StepState.STEP_STATE_ALL_FINISHED):
-        return min((reply.step or step) + 1, steps)
-    if reply.state == StepState.STEP_STATE_IN_PROGRESS:
-        return max(1, min(reply.step or step, steps))
+def _following_step(labels: TutorLabels, step: int, steps: int) -> int:
+    if labels.state in (STEP_STATE_FINISHED, STEP_STATE_ALL_FINISHED):
+        return min((labels.step or step) + 1, steps)
+    if labels.state == STEP_STATE_IN_PROGRESS:
+        return max(1, min(labels.step or step, steps))
     return step

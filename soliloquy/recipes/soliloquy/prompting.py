@@ -13,7 +13,7 @@ from soliloquy.recipes.prompt_checks import ANY, Kind
 from soliloquy.recipes.reader import readings
 from soliloquy.recipes.soliloquy.facts import facts_of
 from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels
-from soliloquy.recipes.soliloquy.progress import is_asked_for_reason, progress_by_turn
+from soliloquy.recipes.soliloquy.progress import StepProgress, is_asked_for_reason, progress_by_turn
 from soliloquy.recipes.step_text import step_text, steps_text
 from soliloquy.recipes.templates import Templates, Texts, fill, persona_in, transcript
 from soliloquy.runtime.ask import Prompt
@@ -153,17 +153,18 @@ def _place(conversation: Conversation, before: Sequence[Turn]) -> tuple[int, int
 
 
 def deciding(conversation: Conversation) -> Prompt:
-    return _texts(conversation).prompt("deciding", **_tutoring(conversation))
+    return _texts(conversation).prompt("deciding", **_latest(conversation))
 
 
 def composing(conversation: Conversation) -> Prompt:
-    return _composing(_texts(conversation), _tutoring(conversation), conversation.turns[-1])
+    return _composing(_texts(conversation), _latest(conversation), conversation.turns[-1])
 
 
 def tutor_prompts(conversation: Conversation) -> Iterator[tuple[Turn, list[Prompt]]]:
     """Yields each turn with the prompts of the tutor's states: deciding, each attempt at the code, composing."""
     texts = _texts(conversation)
-    for turn, told in zip(conversation.turns, _tutoring_by_turn(conversation), strict=False):
+    for at, progress in enumerate(progress_by_turn(conversation)[: len(conversation.turns)]):
+        turn, told = conversation.turns[at], _tutoring(conversation, at, progress)
         programs = program_prompts(texts, turn.calculation)
         yield turn, [texts.prompt("deciding", **told), *programs, _composing(texts, told, turn)]
 
@@ -209,34 +210,29 @@ def _composing(texts: Texts, told: Mapping[str, str], turn: Turn) -> Prompt:
     return texts.prompt("no_python", **told, failure=failure)
 
 
-def _tutoring(conversation: Conversation) -> dict[str, str]:
-    *_, latest = _tutoring_by_turn(conversation)
-    return latest
+def _latest(conversation: Conversation) -> dict[str, str]:
+    at = len(conversation.turns) - 1
+    return _tutoring(conversation, at, progress_by_turn(conversation)[at])
 
 
-def _tutoring_by_turn(conversation: Conversation) -> Iterator[dict[str, str]]:
-    """Yields the slots of the tutor's prompts for each turn."""
-    problem = conversation.problem
-    turns, texts = conversation.turns, _texts(conversation)
-    same = {
+def _tutoring(conversation: Conversation, at: int, progress: StepProgress) -> dict[str, str]:
+    """Returns the slots of the tutor's prompts for a turn."""
+    problem, turns, texts = conversation.problem, conversation.turns, _texts(conversation)
+    is_asked_why = at > 0 and is_asked_for_reason(turns[at - 1])
+    return {
         "question": problem.question,
         "solution": _solution(problem),
         "told": claims.asked_claims(problem, texts, "told"),
         "tutor_persona": tutors.tutor_persona(conversation, texts),
         "tutor": texts.fill("tutor", control=texts.fill("control")),
+        "conversation": transcript(turns[: at + 1], for_reply=True),
+        "progress": f"Step being worked on: {progress.step} of {progress.steps}\n"
+        f"Wrong answers at this step: {progress.wrong_answers}",
+        "step": str(progress.step),
+        "wrong_answers": str(progress.wrong_answers),
+        "is_asked_why": "y" if is_asked_why else "",
+        "asks_why": "y" if not is_asked_why and _asks_why(conversation, at + 1) else "",
     }
-    for number, progress in enumerate(progress_by_turn(conversation)[: len(turns)], start=1):
-        is_asked_why = number > 1 and is_asked_for_reason(turns[number - 2])
-        yield {
-            **same,
-            "conversation": transcript(turns[:number], for_reply=True),
-            "progress": f"Step being worked on: {progress.step} of {progress.steps}\n"
-            f"Wrong answers at this step: {progress.wrong_answers}",
-            "step": str(progress.step),
-            "wrong_answers": str(progress.wrong_answers),
-            "is_asked_why": "y" if is_asked_why else "",
-            "asks_why": "y" if not is_asked_why and _asks_why(conversation, number) else "",
-        }
 
 
 def _asks_why(conversation: Conversation, turn: int) -> bool:

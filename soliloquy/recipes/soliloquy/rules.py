@@ -43,12 +43,12 @@ def check_by(conversation: Conversation, book: Rulebook) -> CheckedConversation:
 def _broken(conversation: Conversation, names: Collection[str], last: int) -> Iterable[Broken]:
     lacking = inapplicable(conversation, BOOK)
     reads = any(name in _RULES for name in names)
-    truths = _truths(conversation, lacking) if reads else list(map(unassessed, conversation.turns))
+    truths = _truths(conversation, lacking) if reads else unassessed(conversation)
     return _found(conversation, names, truths[-last:], lacking)
 
 
 def _truths(conversation: Conversation, lacking: Collection[str]) -> Sequence[TurnTruth]:
-    return list(assess(conversation) if "verdict" not in lacking else map(unassessed, conversation.turns))
+    return unassessed(conversation) if "verdict" in lacking else assess(conversation)
 
 
 def _found(

@@ -1,9 +1,8 @@
 """Finds what each turn claims and whether it is true, from the texts and the problem alone."""
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from soliloquy.recipes.claims import is_in
 from soliloquy.recipes.reached_values import computed_values
@@ -22,23 +21,43 @@ from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_PROSE, Conversation, Ledge
 
 @dataclass(frozen=True, kw_only=True)
 class TurnTruth:
-    turn: Turn
-    # The student's message as it is read; the claim's quantity has its place in it.
-    said: str
+    """Reads a turn once a rule asks for it: most rules are asked of the last turn alone."""
+
+    conversation: Conversation
+    at: int
     progress: StepProgress
-    # The steps whose results the student has stated so far.
-    solved: frozenset[int]
-    # Whether patterns read both the message and the plan, whose results may be numbers on the way.
-    is_guess: bool = False
-    # The settled result of the step at hand.
-    result: LedgerEntry | None = None
-    # Claims and results are read once a rule asks for them: most rules are asked of the last turn alone.
-    read_claim: Callable[[], StudentAnswer] = StudentAnswer
-    read_early: Callable[[], Iterable[EarlyResult]] = tuple
+    # None if the problem has no steps: nothing can be compared with anything.
+    heard: "_Heard | None" = None
+
+    @property
+    def turn(self) -> Turn:
+        return self.conversation.turns[self.at]
+
+    @property
+    def is_guess(self) -> bool:
+        """Whether patterns read both the message and the plan, whose results may be numbers on the way."""
+        return self.conversation.problem.plan == PLAN_SOURCE_PROSE and not self.turn.student.claims_by
+
+    @property
+    def result(self) -> LedgerEntry | None:
+        """Returns the settled result of the step at hand."""
+        return self.heard.facts.settled_result(self.progress.step) if self.heard else None
+
+    @property
+    def solved(self) -> frozenset[int]:
+        """Returns the steps whose results the student has stated so far."""
+        return self.heard.until(self.at).solved if self.heard else frozenset()
 
     @functools.cached_property
     def claim(self) -> StudentAnswer:
-        return self.read_claim()
+        if not self.heard:
+            return StudentAnswer()
+        is_reason = (
+            self.at > 0
+            and is_asked_for_reason(self.conversation.turns[self.at - 1])
+            and self.progress.step in self.heard.until(self.at - 1).solved
+        )
+        return _claim(self.turn, self.conversation, self.heard.facts, self.progress.step, is_reason=is_reason)
 
     @functools.cached_property
     def settled(self) -> StudentAnswer | None:
@@ -50,9 +69,15 @@ class TurnTruth:
             return None
         return claim
 
-    @functools.cached_property
+    @property
     def early(self) -> Sequence[EarlyResult]:
-        return tuple(self.read_early())
+        if not self.heard:
+            return ()
+        heard, text = self.heard.until(self.at), self.turn.tutor.text
+        is_read = self.conversation.problem.plan == PLAN_SOURCE_PROSE
+        early = informative_quantities(heard.told, heard.before) if is_read else heard.told
+        computed = computed_values(self.turn) if is_read else []
+        return [*early_results(text, early, heard.mentioned, self.heard.facts, self.progress.step, computed)]
 
 
 @functools.lru_cache(4096)
@@ -66,58 +91,72 @@ def _calculations(text: str) -> Sequence[WrittenQuantity]:
     return tuple(calculations_in(text))
 
 
-def assess(conversation: Conversation) -> Iterator[TurnTruth]:
-    facts = facts_of(conversation.problem.SerializeToString(deterministic=True))
-    # The tutor may mention every result that has been stated so far.
-    said = set(facts.told)
-    # The results whose calculations the student has written out; the tutor may repeat these, without the result.
-    worked: set[int] = set()
-    solved: set[int] = set()
-    heard = [*facts.question]
-    for at, (turn, progress) in enumerate(zip(conversation.turns, progress_by_turn(conversation), strict=False)):
-        is_reason = progress.step in solved and is_asked_for_reason(conversation.turns[at - 1])
-        message = _readable(turn, conversation)
-        written = _written(message)
-        found = facts.among(written)
-        said |= found
-        solved |= {facts.results[place][0] for place in found}
-        worked |= facts.among(_calculations(message))
-        told = _written(turn.tutor.text)
-        calculated = [one for one in _calculations(turn.tutor.text) if not (facts.among([one]) & worked)]
-        heard += written
-        early = [*told, *calculated]
-        computed: list[float] = []
-        if conversation.problem.plan == PLAN_SOURCE_PROSE:
-            early = informative_quantities(early, heard)
-            computed = computed_values(turn)
-        yield TurnTruth(
-            turn=turn,
-            said=message,
-            progress=progress,
-            solved=frozenset(solved),
-            is_guess=conversation.problem.plan == PLAN_SOURCE_PROSE and not turn.student.claims_by,
-            result=facts.settled_result(progress.step),
-            read_claim=partial(_claim, turn, message, written, facts, progress.step, is_reason=is_reason),
-            read_early=partial(early_results, turn.tutor.text, early, frozenset(said), facts, progress.step, computed),
-        )
-        if TutorLabels.FromString(turn.tutor.labels).action in GIVING_ACTIONS:
-            said |= facts.among([*told, *calculated])
-        heard += told
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _HeardTurn:
+    # The steps whose results the student has stated so far.
+    solved: frozenset[int]
+    # The results that the tutor may mention: each that has been stated so far.
+    mentioned: frozenset[int]
+    # The quantities of the tutor's message, and those of all messages before it.
+    told: Sequence[WrittenQuantity]
+    before: Sequence[WrittenQuantity]
 
 
-def unassessed(turn: Turn) -> TurnTruth:
-    """Returns a turn of a problem without steps, whose claims cannot be compared with anything."""
-    return TurnTruth(
-        turn=turn,
-        said=turn.student.text,
-        progress=StepProgress(step=0, steps=0, wrong_answers=0),
-        solved=frozenset(),
-    )
+class _Heard:
+    """Hears the turns of a conversation in order, as far as anybody asks."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self.facts = facts_of(conversation.problem.SerializeToString(deterministic=True))
+        self._turns: list[_HeardTurn] = []
+        self._more = self._hear(conversation)
+
+    def until(self, at: int) -> _HeardTurn:
+        while len(self._turns) <= at:
+            self._turns.append(next(self._more))
+        return self._turns[at]
+
+    def _hear(self, conversation: Conversation) -> Iterator[_HeardTurn]:
+        facts = self.facts
+        said = set(facts.told)
+        # The results whose calculations the student has written out; the tutor may repeat these, without the result.
+        worked: set[int] = set()
+        solved: set[int] = set()
+        heard = [*facts.question]
+        for turn in conversation.turns:
+            message = _readable(turn, conversation)
+            written = _written(message)
+            found = facts.among(written)
+            said |= found
+            solved |= {facts.results[place][0] for place in found}
+            worked |= facts.among(_calculations(message))
+            told = _written(turn.tutor.text)
+            calculated = [one for one in _calculations(turn.tutor.text) if not (facts.among([one]) & worked)]
+            heard += written
+            yield _HeardTurn(
+                solved=frozenset(solved), mentioned=frozenset(said), told=[*told, *calculated], before=[*heard]
+            )
+            if TutorLabels.FromString(turn.tutor.labels).action in GIVING_ACTIONS:
+                said |= facts.among([*told, *calculated])
+            heard += told
+
+
+def assess(conversation: Conversation) -> list[TurnTruth]:
+    heard = _Heard(conversation)
+    return [
+        TurnTruth(conversation=conversation, at=at, progress=progress, heard=heard)
+        for at, progress in enumerate(progress_by_turn(conversation)[: len(conversation.turns)])
+    ]
+
+
+def unassessed(conversation: Conversation) -> list[TurnTruth]:
+    """Returns the turns about a problem without steps."""
+    nowhere = StepProgress(step=0, steps=0, wrong_answers=0)
+    return [TurnTruth(conversation=conversation, at=at, progress=nowhere) for at in range(len(conversation.turns))]
 
 
 def has_unsettled_number(conversation: Conversation) -> bool:
     """Whether the student's last message answers with a number that nothing has been worked through for."""
-    *_, last = assess(conversation)
+    last = assess(conversation)[-1]
     asked = conversation.problem.steps[last.progress.step - 1].HasField("result")
     return asked and bool(last.claim.said) and not last.claim.settled
 
@@ -126,13 +165,11 @@ def settled_answer(conversation: Conversation) -> StudentAnswer | None:
     """Returns what a settled value says of the student's last answer; None if nothing decides it."""
     if not conversation.problem.steps:
         return None
-    *_, last = assess(conversation)
+    last = assess(conversation)[-1]
     return last.settled
 
 
-def _claim(
-    turn: Turn, message: str, written: Sequence[WrittenQuantity], facts: Facts, step: int, *, is_reason: bool
-) -> StudentAnswer:
+def _claim(turn: Turn, conversation: Conversation, facts: Facts, step: int, *, is_reason: bool) -> StudentAnswer:
     """Judges what the speaker says that it claims; reads a message without such, or at a step without a number."""
     answer = claimed_answer(turn, facts.problem, step)
     claims = turn.student.claims
@@ -140,7 +177,8 @@ def _claim(
     is_said = all(is_in(turn.student.text, claim) for claim in claims)
     if answer is not None and is_said and (claims or facts.problem.steps[step - 1].HasField("result")):
         return answer
-    return read_answer(message, written, facts, step, is_reason=is_reason)
+    message = _readable(turn, conversation)
+    return read_answer(message, _written(message), facts, step, is_reason=is_reason)
 
 
 def _readable(turn: Turn, conversation: Conversation) -> str:
