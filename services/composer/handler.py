@@ -11,13 +11,14 @@ from soliloquy.v1.events_pb2 import ReplyNeeded
 
 
 async def reply(event: ReplyNeeded, model: Model, judges: Judges, reserve: ReserveOf = no_reserve) -> Outcome:
-    recipe = find(event.conversation.run.recipe)
-    if again := sent_back(event.conversation, recipe):
+    conversation, recipe = event.conversation, find(event.conversation.run.recipe)
+    if again := sent_back(conversation, recipe):
         return again
-    if recipe.rules is not None:
-        if another := further_opinion(event.conversation, recipe.rules):
+    if recipe.rules is not None and conversation.turns[-1].calculation.attempts:
+        settled = recipe.rules.settled(conversation)
+        if another := further_opinion(conversation, settled):
             return another
-        event = ReplyNeeded(conversation=weighed(event.conversation, recipe.rules))
+        event = ReplyNeeded(conversation=weighed(conversation, settled))
     return await play_by_rules(
         event,
         lambda played, ask: recipe.composer(played, ask, judges),

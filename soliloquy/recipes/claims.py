@@ -1,7 +1,6 @@
 """Reads the claims that a speaker states beside its words, and holds them against the words and the ledger."""
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Protocol
 
 from soliloquy.recipes.answers import StatedClaim
@@ -164,14 +163,8 @@ def is_in(text: str, claim: Claim) -> bool:
     return any(
         (one.value == claim.value and _may_be(one, claim))
         or is_same(one, claim.value, claim.unit, _ROUNDED, roughly=True)
-        for one in _written(text)
+        for one in (*quantities_in(text), *calculations_in(text))
     )
-
-
-# Every rule asks the same messages again.
-@lru_cache(2048)
-def _written(text: str) -> Sequence[WrittenQuantity]:
-    return (*quantities_in(text), *calculations_in(text))
 
 
 def _may_be(written: WrittenQuantity, claim: Claim) -> bool:

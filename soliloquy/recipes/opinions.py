@@ -7,8 +7,7 @@ is wrong, and nobody knows which.
 from copy import deepcopy
 
 from soliloquy.recipes.codegen import has_run
-from soliloquy.recipes.rules import Rules
-from soliloquy.recipes.settled import program_fault
+from soliloquy.recipes.settled import StudentAnswer, program_fault
 from soliloquy.recipes.verdicts import verdict
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.truth.judge import fits_stated
@@ -21,10 +20,10 @@ from soliloquy.v1.sandbox_pb2 import STATUS_OK
 _MOST = 3
 
 
-def further_opinion(conversation: Conversation, rules: Rules) -> Outcome | None:
+def further_opinion(conversation: Conversation, settled: StudentAnswer | None) -> Outcome | None:
     """Asks for another program where nothing settled decides the student's answer and no majority does yet."""
     calculation = conversation.turns[-1].calculation
-    if not has_run(calculation) or calculation.overruled or rules.settled(conversation) is not None:
+    if not has_run(calculation) or calculation.overruled or settled is not None:
         return None
     said = _verdicts(calculation)
     is_first_without_verdict = len(said) == 1 and said[0] is None
@@ -37,12 +36,12 @@ def further_opinion(conversation: Conversation, rules: Rules) -> Outcome | None:
     return emit(CalculationNeeded(conversation=again))
 
 
-def weighed(conversation: Conversation, rules: Rules) -> Conversation:
+def weighed(conversation: Conversation, settled: StudentAnswer | None) -> Conversation:
     """Returns the conversation with the program that counts as the last one of its turn, or none that counts."""
     calculation = conversation.turns[-1].calculation
     if not calculation.attempts or calculation.overruled:
         return conversation
-    if settled := rules.settled(conversation):
+    if settled is not None:
         wrong = program_fault(conversation.turns[-1], settled, conversation.problem)
         return _overruled(conversation, settled.output) if wrong else conversation
     if not calculation.opinions:

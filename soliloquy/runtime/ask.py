@@ -114,8 +114,8 @@ class Ask:
                 extra_room=extra_room,
                 draw_key=self.draw_key,
                 fallback=self.fallback,
-                record=self.record(prompt),
             )
+            request.record.CopyFrom(self.record(prompt))
             began = time.perf_counter()
             with spans.child(f"model {self.role}", "client", role=self.role, state=prompt.name, ask=len(call.raw) + 1):
                 try:
@@ -185,15 +185,18 @@ class Ask:
 def record_of(conversation: Conversation, slots: Mapping[str, str]) -> Record:
     """Returns what a prompt about a conversation is written from."""
     record = Record(
-        problem=conversation.problem,
-        turns=conversation.turns,
         persona=conversation.persona,
         tutor_persona=conversation.tutor_persona,
         labels=conversation.labels,
         person=conversation.person,
         slots=slots,
     )
-    for told in (record.problem.enrichment, *record.turns):
+    # A message that a constructor is given is written and read again.
+    record.problem.CopyFrom(conversation.problem)
+    record.problem.enrichment.ClearField("calls")
+    for turn in conversation.turns:
+        told = record.turns.add()
+        told.CopyFrom(turn)
         told.ClearField("calls")
     return record
 

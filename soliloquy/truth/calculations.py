@@ -35,8 +35,8 @@ class Calculation:
     wrong_unit: str = ""
 
 
-# Several checks read the same solution.
-@lru_cache(256)
+# Several checks read the same solution, and the same reply.
+@lru_cache(4096)
 def calculations_of(text: str) -> Sequence[Calculation]:
     """Returns every calculation of a text that can be worked through, in order."""
     if not may_calculate(text):

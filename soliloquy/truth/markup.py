@@ -23,11 +23,19 @@ _DASH_MARK = re.compile(r"^[ \t]*-[ \t]", re.MULTILINE)
 _RULE = re.compile(r"^[ \t]*(?:\|[ \t]*)?:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+(?:\|[ \t]*)?$", re.MULTILINE)
 # "47\\,\\mu\\text{F}", and not the friction in "\\mu m g".
 _MICRO = re.compile(r"(\d\s*)\\mu(\s*)(?=[A-Za-z])")
+# A text without any of this is as it stands; most messages are.
+_MAY_MARK = re.compile(r"[\\`&~$*_|\n•]|^[ \t]*\(?\w{1,2}[.)][ \t]")
 _DASHES = str.maketrans("−–—‐‑", "-----")
 _WIDEST_GAP = 20
 
 
 def without_markup(text: str) -> str:
+    if _MAY_MARK.search(text):
+        text = _without_marks(text)
+    return text if text.isascii() else text.translate(_DASHES)
+
+
+def _without_marks(text: str) -> str:
     if len(_DASH_MARK.findall(text)) > 1:
         text = _DASH_MARK.sub(_blank, text)
     numbers = _NUMBER_MARK.findall(text)
@@ -40,8 +48,7 @@ def without_markup(text: str) -> str:
     text = _WORDS_IN_LATEX.sub(_without_braces, text)
     text = _LINE_IN_LATEX.sub(" \n", text)
     text = _MARKS.sub(_blank, text)
-    text = _MICRO.sub(lambda micro: f"{micro[1]}  {micro[2]}μ", text) if "\\mu" in text else text
-    return text if text.isascii() else text.translate(_DASHES)
+    return _MICRO.sub(lambda micro: f"{micro[1]}  {micro[2]}μ", text) if "\\mu" in text else text
 
 
 def end_of_gap(text: str, at: int) -> int:

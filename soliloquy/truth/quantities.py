@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -63,7 +63,9 @@ class WrittenQuantity:
     spelled: bool = False
 
 
-def quantities_in(text: str, *, pronouns: bool = False) -> list[WrittenQuantity]:
+# A message is read by its writer, by several rules, and with each message after it.
+@lru_cache(4096)
+def quantities_in(text: str, *, pronouns: bool = False) -> Sequence[WrittenQuantity]:
     """Returns the quantities in order; "2 min 25 s" is a single one, and "one" mostly none."""
     text = without_markup(text)
     found: list[WrittenQuantity] = []
@@ -72,17 +74,20 @@ def quantities_in(text: str, *, pronouns: bool = False) -> list[WrittenQuantity]
             found[-1] = whole
         else:
             found.append(one)
-    return found
+    return tuple(found)
 
 
-@lru_cache(256)
 def values_in(text: str) -> frozenset[float]:
     return frozenset(one.value for one in quantities_in(text))
 
 
-def calculations_in(text: str) -> Iterator[WrittenQuantity]:
-    """Yields the results of the bare calculations in a text, such as "0.45·4.19·18 kJ"."""
-    text = without_markup(text)
+@lru_cache(4096)
+def calculations_in(text: str) -> Sequence[WrittenQuantity]:
+    """Returns the results of the bare calculations in a text, such as "0.45·4.19·18 kJ"."""
+    return tuple(_calculations(without_markup(text)))
+
+
+def _calculations(text: str) -> Iterator[WrittenQuantity]:
     for found in _CALCULATION.finditer(text):
         try:
             value = parse_expression(found[0].translate(_IN_PYTHON)).value({})

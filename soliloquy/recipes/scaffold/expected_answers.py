@@ -37,15 +37,13 @@ _MINUTE = unit("min")
 _DEGREE = unit("°")
 _DEGREES = {_DEGREE, unit("°C"), unit("°F")}
 _TOLERANCE: float = POLICY["talk"]["tolerance"]
-# Every message at one place in a conversation has the same known text.
-_quantities = functools.lru_cache(256)(quantities_in)
 
 
 # A message is read when it is checked, when it is answered and for several rules.
 @functools.lru_cache(1024)
 def final_number(text: str) -> WrittenQuantity | None:
     """Returns the quantity that a text comes to, or the result of the calculation that it is."""
-    return answer_quantity(text, "") or next(iter([*calculations_in(text)][-1:]), None)
+    return answer_quantity(text, "") or next(iter(calculations_in(text)[-1:]), None)
 
 
 def gives_quantity(answer: str, wanted: Quantity, *, tolerance: float, least_digits: int) -> bool | None:
@@ -183,7 +181,7 @@ def revealed(text: str, hidden: Sequence[SubQuestion], known: str) -> Iterator[S
     """Yields the sub-questions whose answers a text reveals beyond what is known."""
     text = without_markup(text)
     said = quantities_in(text)
-    given = _quantities(known)
+    given = quantities_in(known)
     for target in hidden:
         wanted = expected_number(target.answer)
         if wanted:

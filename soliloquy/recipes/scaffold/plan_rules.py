@@ -160,7 +160,7 @@ def _contradiction(plan: Plan, problem: Problem) -> Iterator[str]:
 
 def _given_away(plan: Plan, problem: Problem) -> Iterator[str]:
     """A question reveals a number that neither the problem nor an earlier answer holds."""
-    known = quantities_in(problem.question)
+    known = [*quantities_in(problem.question)]
     for number, one in enumerate(plan.questions, start=1):
         said = quantities_in(one.question)
         for later in plan.questions[number - 1 :]:

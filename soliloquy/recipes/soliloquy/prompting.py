@@ -13,7 +13,7 @@ from soliloquy.recipes.prompt_checks import ANY, Kind
 from soliloquy.recipes.reader import readings
 from soliloquy.recipes.soliloquy.facts import facts_of
 from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels
-from soliloquy.recipes.soliloquy.progress import StepProgress, is_asked_for_reason, progress_by_turn
+from soliloquy.recipes.soliloquy.progress import is_asked_for_reason, progress_by_turn
 from soliloquy.recipes.step_text import step_text, steps_text
 from soliloquy.recipes.templates import Templates, Texts, fill, persona_in, transcript
 from soliloquy.runtime.ask import Prompt
@@ -153,20 +153,20 @@ def _place(conversation: Conversation, before: Sequence[Turn]) -> tuple[int, int
 
 
 def deciding(conversation: Conversation) -> Prompt:
-    return _texts(conversation).prompt("deciding", **_latest(conversation))
+    return _texts(conversation).prompt("deciding", **_heard(conversation, len(conversation.turns)))
 
 
 def composing(conversation: Conversation) -> Prompt:
-    return _composing(_texts(conversation), _latest(conversation), conversation.turns[-1])
+    return _composing(conversation, len(conversation.turns))
 
 
 def tutor_prompts(conversation: Conversation) -> Iterator[tuple[Turn, list[Prompt]]]:
     """Yields each turn with the prompts of the tutor's states: deciding, each attempt at the code, composing."""
     texts = _texts(conversation)
-    for at, progress in enumerate(progress_by_turn(conversation)[: len(conversation.turns)]):
-        turn, told = conversation.turns[at], _tutoring(conversation, at, progress)
+    for number, turn in enumerate(conversation.turns[: len(progress_by_turn(conversation))], start=1):
         programs = program_prompts(texts, turn.calculation)
-        yield turn, [texts.prompt("deciding", **told), *programs, _composing(texts, told, turn)]
+        decided = texts.prompt("deciding", **_heard(conversation, number))
+        yield turn, [decided, *programs, _composing(conversation, number)]
 
 
 def chat_preamble(conversation: Conversation) -> str:
@@ -194,8 +194,17 @@ def _texts(conversation: Conversation) -> Texts:
     return TEMPLATES.of(conversation.run.prompts)
 
 
-def _composing(texts: Texts, told: Mapping[str, str], turn: Turn) -> Prompt:
+def _composing(conversation: Conversation, number: int) -> Prompt:
     """Without an output the tutor is told that the program failed, so that it does not guess a verdict."""
+    turn, texts = conversation.turns[number - 1], _texts(conversation)
+    heard = _heard(conversation, number)
+    told = {
+        **heard,
+        "told": claims.asked_claims(conversation.problem, texts, "told"),
+        "tutor_persona": tutors.tutor_persona(conversation, texts),
+        "tutor": texts.fill("tutor", control=texts.fill("control")),
+        "asks_why": "y" if not heard["is_asked_why"] and _asks_why(conversation, number) else "",
+    }
     calculation = turn.calculation
     if has_run(calculation):
         reason = texts.fill("asking_why") if told["asks_why"] else ""
@@ -210,28 +219,19 @@ def _composing(texts: Texts, told: Mapping[str, str], turn: Turn) -> Prompt:
     return texts.prompt("no_python", **told, failure=failure)
 
 
-def _latest(conversation: Conversation) -> dict[str, str]:
-    at = len(conversation.turns) - 1
-    return _tutoring(conversation, at, progress_by_turn(conversation)[at])
-
-
-def _tutoring(conversation: Conversation, at: int, progress: StepProgress) -> dict[str, str]:
-    """Returns the slots of the tutor's prompts for a turn."""
-    problem, turns, texts = conversation.problem, conversation.turns, _texts(conversation)
-    is_asked_why = at > 0 and is_asked_for_reason(turns[at - 1])
+def _heard(conversation: Conversation, number: int) -> dict[str, str]:
+    """Returns the slots of what the tutor hears at a turn."""
+    progress = progress_by_turn(conversation)[number - 1]
+    is_asked_why = number > 1 and is_asked_for_reason(conversation.turns[number - 2])
     return {
-        "question": problem.question,
-        "solution": _solution(problem),
-        "told": claims.asked_claims(problem, texts, "told"),
-        "tutor_persona": tutors.tutor_persona(conversation, texts),
-        "tutor": texts.fill("tutor", control=texts.fill("control")),
-        "conversation": transcript(turns[: at + 1], for_reply=True),
+        "question": conversation.problem.question,
+        "solution": _solution(conversation.problem),
+        "conversation": transcript(conversation.turns[:number], for_reply=True),
         "progress": f"Step being worked on: {progress.step} of {progress.steps}\n"
         f"Wrong answers at this step: {progress.wrong_answers}",
         "step": str(progress.step),
         "wrong_answers": str(progress.wrong_answers),
         "is_asked_why": "y" if is_asked_why else "",
-        "asks_why": "y" if not is_asked_why and _asks_why(conversation, at + 1) else "",
     }
 
 

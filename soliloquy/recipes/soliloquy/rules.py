@@ -1,14 +1,13 @@
 """Lists the faults for which a finished conversation is rejected, each with its rule, turn and evidence."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from soliloquy.recipes.agreement import calls_answer, letter_of, verdict_is_true, verification
 from soliloquy.recipes.check_report import CheckedConversation, CheckedTurn
 from soliloquy.recipes.codegen import has_run
 from soliloquy.recipes.manners import Findings
 from soliloquy.recipes.rulebook import Rulebook, rulebook
-from soliloquy.recipes.rules import Broken, Rules, broken, common_rules, inapplicable, parted
+from soliloquy.recipes.rules import Broken, Rules, common_rules, inapplicable, parted
 from soliloquy.recipes.settled import program_fault, reply_fault
 from soliloquy.recipes.soliloquy.codes import GIVING_ACTIONS, GOING_BACK, STATE_LETTERS
 from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
@@ -53,17 +52,13 @@ def _truths(conversation: Conversation, lacking: Collection[str]) -> Sequence[Tu
 
 def _found(
     conversation: Conversation, names: Collection[str], truths: Sequence[TurnTruth], lacking: Collection[str]
-) -> Iterable[Broken]:
-    own = {name: partial(_of_truths, rule=rule, truths=truths) for name, rule in _RULES.items()}
-    rules = common_rules(POLICY, POLICY["agreeing"]) | own
-    asked = [name for name in names if name not in lacking]
-    return broken(conversation, rules, asked, [truth.turn for truth in truths])
-
-
-def _of_truths(
-    conversation: Conversation, turns: Sequence[Turn], rule: "_OwnRule", truths: Sequence[TurnTruth]
-) -> Findings:
-    return rule(conversation, truths)
+) -> Iterator[Broken]:
+    turns = [truth.turn for truth in truths]
+    for name in names:
+        if name not in lacking:
+            own = _RULES.get(name)
+            findings = own(conversation, truths) if own else _COMMON[name](conversation, turns)
+            yield from (Broken(name, turn, evidence) for turn, evidence in findings)
 
 
 def _checked_turn(truth: TurnTruth) -> CheckedTurn:
@@ -189,7 +184,8 @@ _RULES: dict[str, _OwnRule] = {
     "drawn": _drawn,
     "wrong_program": _wrong_program,
 }
-BOOK = rulebook(POLICY, "soliloquy/rules.toml", [*common_rules(POLICY, POLICY["agreeing"]), *_RULES])
+_COMMON = common_rules(POLICY, POLICY["agreeing"])
+BOOK = rulebook(POLICY, "soliloquy/rules.toml", [*_COMMON, *_RULES])
 RULES = Rules(book=BOOK, broken=_broken, check_by=check_by, settled=settled_answer)
 
 

@@ -24,14 +24,11 @@ class TurnTruth:
     """Reads a turn once a rule asks for it: most rules are asked of the last turn alone."""
 
     conversation: Conversation
+    turn: Turn
     at: int
     progress: StepProgress
     # None if the problem has no steps: nothing can be compared with anything.
     heard: "_Heard | None" = None
-
-    @property
-    def turn(self) -> Turn:
-        return self.conversation.turns[self.at]
 
     @property
     def is_guess(self) -> bool:
@@ -80,17 +77,6 @@ class TurnTruth:
         return [*early_results(text, early, heard.mentioned, self.heard.facts, self.progress.step, computed)]
 
 
-@functools.lru_cache(4096)
-def _written(text: str) -> Sequence[WrittenQuantity]:
-    """Cached: the turns of a conversation are read again with each of its answers."""
-    return tuple(quantities_in(text))
-
-
-@functools.lru_cache(4096)
-def _calculations(text: str) -> Sequence[WrittenQuantity]:
-    return tuple(calculations_in(text))
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _HeardTurn:
     # The steps whose results the student has stated so far.
@@ -124,13 +110,13 @@ class _Heard:
         heard = [*facts.question]
         for turn in conversation.turns:
             message = _readable(turn, conversation)
-            written = _written(message)
+            written = quantities_in(message)
             found = facts.among(written)
             said |= found
             solved |= {facts.results[place][0] for place in found}
-            worked |= facts.among(_calculations(message))
-            told = _written(turn.tutor.text)
-            calculated = [one for one in _calculations(turn.tutor.text) if not (facts.among([one]) & worked)]
+            worked |= facts.among(calculations_in(message))
+            told = quantities_in(turn.tutor.text)
+            calculated = [one for one in calculations_in(turn.tutor.text) if not (facts.among([one]) & worked)]
             heard += written
             yield _HeardTurn(
                 solved=frozenset(solved), mentioned=frozenset(said), told=[*told, *calculated], before=[*heard]
@@ -143,15 +129,18 @@ class _Heard:
 def assess(conversation: Conversation) -> list[TurnTruth]:
     heard = _Heard(conversation)
     return [
-        TurnTruth(conversation=conversation, at=at, progress=progress, heard=heard)
-        for at, progress in enumerate(progress_by_turn(conversation)[: len(conversation.turns)])
+        TurnTruth(conversation=conversation, turn=turn, at=at, progress=progress, heard=heard)
+        for at, (turn, progress) in enumerate(zip(conversation.turns, progress_by_turn(conversation), strict=False))
     ]
 
 
 def unassessed(conversation: Conversation) -> list[TurnTruth]:
     """Returns the turns about a problem without steps."""
     nowhere = StepProgress(step=0, steps=0, wrong_answers=0)
-    return [TurnTruth(conversation=conversation, at=at, progress=nowhere) for at in range(len(conversation.turns))]
+    return [
+        TurnTruth(conversation=conversation, turn=turn, at=at, progress=nowhere)
+        for at, turn in enumerate(conversation.turns)
+    ]
 
 
 def has_unsettled_number(conversation: Conversation) -> bool:
@@ -178,7 +167,7 @@ def _claim(turn: Turn, conversation: Conversation, facts: Facts, step: int, *, i
     if answer is not None and is_said and (claims or facts.problem.steps[step - 1].HasField("result")):
         return answer
     message = _readable(turn, conversation)
-    return read_answer(message, _written(message), facts, step, is_reason=is_reason)
+    return read_answer(message, quantities_in(message), facts, step, is_reason=is_reason)
 
 
 def _readable(turn: Turn, conversation: Conversation) -> str:
