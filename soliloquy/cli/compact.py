@@ -14,7 +14,7 @@ from soliloquy.cli.terminal import answer
 def compact(
     store: str,
     *,
-    keep: float = setting("How long earlier states of the tables can be read.", default="1h", type=DURATION),
+    keep: float = setting("How long earlier states of the tables can be read.", default="10m", type=DURATION),
     as_json: bool = AS_JSON,
 ) -> None:
     """Merge the files that collectors wrote into one for each 4,096 problems of a run, and remove old snapshots.

@@ -100,7 +100,7 @@ def test_collectors_of_tables_scale_with_their_backlog_and_keep_nothing() -> Non
 def test_tables_are_compacted_with_the_catalog_of_their_collectors() -> None:
     [job] = kinds(objects(TABLES), "CronJob").values()
     [made] = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
-    assert made["args"] == ["compact", "iceberg:prod/tutoring", "--keep=1h"]
+    assert made["args"] == ["compact", "iceberg:prod/tutoring", "--keep=10m"]
     assert made["envFrom"] == [{"secretRef": {"name": "catalog"}}]
     assert not kinds(objects({}), "CronJob")
 
