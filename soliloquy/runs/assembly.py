@@ -78,8 +78,8 @@ async def assembled(assignment: Assignment) -> AsyncIterator[Assembly]:
         services = [builders[name]() for name in assignment.services]
         if assignment.max_in_flight is not None:
             services = [replace(service, max_in_flight=assignment.max_in_flight) for service in services]
-        # Every conversation may wait for a batch; a wait takes a task and no more.
-        waiting = max(MODEL_BOUND, assignment.in_batches)
+        # A wait takes a task and the conversation, up to 100 KB.
+        waiting = max(MODEL_BOUND, assignment.at_once)
         services = [
             replace(one, max_in_flight=waiting) if one.max_in_flight == MODEL_BOUND else one for one in services
         ]

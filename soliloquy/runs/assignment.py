@@ -47,8 +47,8 @@ class Assignment:
     classifiers: Path | None = None
     # How many events each service handles at once; None leaves that to the service.
     max_in_flight: int | None = None
-    # How many conversations wait for batches at once: services that wait for models handle as many events.
-    in_batches: int = 0
+    # How many events a service that waits for models handles at once, if more than usual.
+    at_once: int = 0
     # Set if the process is the gateway.
     gateway: GatewayAssignment | None = None
     traces: TraceSettings = field(default_factory=TraceSettings)

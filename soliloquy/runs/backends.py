@@ -52,6 +52,9 @@ if TYPE_CHECKING:
 GRACE_SECONDS = 3.0
 # A sandbox takes a core a second to boot, and fewer conversations than this would leave it idle.
 CONVERSATIONS_A_SANDBOX = 8
+# The events of a service that wait for answers at once, but for those of batches: calls of ten seconds keep a core busy
+# with as many, and conversations beyond them wait in the log, which takes no memory.
+MOST_WAITING = 1024
 
 
 class LocalBackend:
@@ -156,7 +159,7 @@ def _worker_specs(plan: Plan, log: Path, spending: Path, traces: TraceSettings) 
         sandbox=SandboxSettings(sandboxes=max(1, sandboxes // plan.workers)),
         classifiers=plan.classifiers,
         traces=traces,
-        in_batches=at_once if plan.models.has_batches else 0,
+        at_once=at_once if plan.models.has_batches else min(at_once, MOST_WAITING),
         grace=GRACE_SECONDS,
     )
     return [worker_spec(f"worker-{number}", assignment) for number in range(plan.workers)]

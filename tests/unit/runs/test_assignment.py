@@ -78,10 +78,10 @@ def test_an_assignment_reaches_a_process_as_it_was() -> None:
     assert Assignment.from_json(on_the_log.to_json()) == on_the_log
 
 
-async def test_every_conversation_of_a_run_may_wait_for_a_batch_at_once(tmp_path: Path) -> None:
-    for in_batches, at_once in ((0, MODEL_BOUND), (12, MODEL_BOUND), (5_000, 5_000)):
+async def test_as_many_conversations_wait_for_models_as_a_run_has_at_once(tmp_path: Path) -> None:
+    for asked, at_once in ((0, MODEL_BOUND), (12, MODEL_BOUND), (5_000, 5_000)):
         services = ("curriculum", "student", "planner")
-        assignment = Assignment(services=services, transport=tmp_path / "log.sqlite", in_batches=in_batches)
+        assignment = Assignment(services=services, transport=tmp_path / "log.sqlite", at_once=asked)
         async with assembled(assignment) as assembly:
             curriculum, *asking = (service.max_in_flight for service in assembly.services)
         assert asking == [at_once, at_once]
