@@ -34,10 +34,29 @@ class CallLog:
     def to_file(self, path: Path) -> None:
         path.write_text(json.dumps(asdict(self)), "utf-8")
 
-    def seconds(self, call: str) -> float:
-        """The same call always takes the same time."""
+    def seconds(self, role: str, answer: str) -> float:
+        """The same answer always takes the same time, so a record says how long its calls took."""
         seconds, shares = zip(*self.latency, strict=True)
-        return float(draw("latency", call).choices(seconds, shares)[0])
+        return float(draw("latency", role, answer).choices(seconds, shares)[0])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ObservedCall:
+    # The same for a call that is repeated.
+    id: str
+    answered_at: float
+    seconds: float
+    # CPU time that the engine spent on the answer.
+    cpu_seconds: float
+
+
+def read_calls(path: Path) -> list[ObservedCall]:
+    """Returns the calls in the order of their answers."""
+    rows = (line.split() for line in path.read_text("ascii").splitlines())
+    return [
+        ObservedCall(id=call, answered_at=float(at), seconds=float(seconds), cpu_seconds=float(cpu))
+        for call, at, seconds, cpu in rows
+    ]
 
 
 class LoggedModel:
@@ -50,8 +69,8 @@ class LoggedModel:
         began = time.thread_time()
         completion = await self._model.generate(request, stream_listener)
         spent = time.thread_time() - began
-        call = call_id(request.role, request.prompt, request.seed)
-        seconds = self._observation.seconds(call)
+        call = digest(request.role, request.prompt, request.seed)
+        seconds = self._observation.seconds(request.role, completion.text)
         await asyncio.sleep(seconds)
         os.write(self._calls, f"{call} {time.time():.6f} {seconds:g} {spent:.6f}\n".encode())
         return completion
@@ -72,8 +91,3 @@ def environment(observation: Path) -> dict[str, str]:
     places = (Path(__file__).with_name("observation"), Path(__file__).parents[1])
     path = os.pathsep.join([*map(str, places), os.environ.get("PYTHONPATH", "")])
     return {CALL_LOG: str(observation), "PYTHONPATH": path}
-
-
-def call_id(role: str, prompt: str, seed: int) -> str:
-    """Identifies a call, the same in every process."""
-    return digest(role, prompt, seed)

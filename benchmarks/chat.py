@@ -7,6 +7,7 @@ import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -164,12 +165,18 @@ async def _held(session: aiohttp.ClientSession, seed: int, timed: _TimedModel) -
         chat_id = (await response.json())["id"]
     problem = load_bank(BANK).problem(seed, 0)
     steps = [f"{step.formula} so it is {step.result.value:g} {step.result.unit}" for step in problem.steps]
-    return [await _waited(session, chat_id, text, timed) for text in (_FIRST_MESSAGE, *steps)]
+    waits = [await _waited(session, chat_id, text, timed) for text in (_FIRST_MESSAGE, *steps)]
+    return [wait for wait in waits if wait]
 
 
-async def _waited(session: aiohttp.ClientSession, chat_id: str, text: str, timed: _TimedModel) -> tuple[bool, float]:
+async def _waited(
+    session: aiohttp.ClientSession, chat_id: str, text: str, timed: _TimedModel
+) -> tuple[bool, float] | None:
+    """Returns nothing for a message to a chat that is over, as it is before the last step only converts a unit."""
     began, first, calculated, reply = time.perf_counter(), 0.0, False, ""
     async with session.post(f"/v1/chats/{chat_id}/messages", json={"text": text}) as response:
+        if response.status == HTTPStatus.CONFLICT:
+            return None
         async for line in response.content:
             calculated = calculated or line == b"event: calculation\n"
             if not first and line == b"event: reply\n":

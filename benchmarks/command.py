@@ -81,10 +81,13 @@ def _machine_line(machine: dict[str, Any]) -> Text:
 def _targets_table(targets: Sequence[dict[str, Any]]) -> Table:
     made = Table("target", "wanted", "measured", "")
     for target in targets:
-        wanted = f"at least {target['at_least']:,}" if "at_least" in target else f"at most {target['at_most']:,}"
         mark = Text("reached", style="green") if target["reached"] else Text("missed", style="bold red")
-        made.add_row(target["name"], wanted, spread(target["measured"]), mark)
+        made.add_row(target["name"], wanted(target), spread(target["measured"]), mark)
     return made
+
+
+def wanted(target: dict[str, Any]) -> str:
+    return f"at least {target['at_least']:,}" if "at_least" in target else f"at most {target['at_most']:,}"
 
 
 def _rounds_line(rounds: int) -> Text:

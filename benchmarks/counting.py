@@ -37,7 +37,7 @@ _COUNTING = (
 )
 
 
-async def measure(kafka: KafkaSettings | None, *, pairs: int, batches: int = BATCHES, tell: Tell) -> dict[str, Any]:
+async def measure(kafka: KafkaSettings | None, *, pairs: int, batches: int, tell: Tell) -> dict[str, Any]:
     """Measures Kafka, or the embedded log."""
     async with connected(kafka) as clients:
         client = clients["ours"]

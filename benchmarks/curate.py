@@ -26,7 +26,7 @@ _LOOK_SECONDS = 1.0
 
 
 @click.command()
-@click.option("--conversations", default=20_000, show_default=True, type=click.IntRange(min=1000), help="Their number.")
+@click.option("--conversations", default=20_000, show_default=True, type=click.IntRange(min=100), help="Their number.")
 @click.option(
     "--folder",
     type=click.Path(path_type=Path, file_okay=False),

@@ -3,50 +3,80 @@
 import json
 import os
 import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
-import uvloop
 from rich.console import Console
+from rich.table import Table
 
-from benchmarks import counting, dataset, gateway, model_client, pipeline, sandbox, transport
-from benchmarks.command import AS_JSON, Tell, status_line
-from benchmarks.observed_run import RunRequest
-from benchmarks.sandbox_jobs import mixes
-from soliloquy.runtime.transports.kafka import KafkaSettings
+from benchmarks import machine
+from benchmarks.command import AS_JSON, spread, status_line, table, wanted
 
-ROUNDS = 3
-PAIRS = 9
-RUN = RunRequest(conversations=1024, in_flight=256, latency=pipeline.EVEN)
+# By benchmark: the arguments of a run that measures and of one that only shows that it works, or what it needs.
+RUNS: Mapping[str, Mapping[str, Any]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+# Others that use more of the CPUs than this are named.
+_DISTURBED = 0.1
+_ON_KAFKA = ("pipeline", "transport", "observe")
 
 
 @click.command(name="all")
+@click.option("--small", is_flag=True, help="Run every benchmark that needs nothing, each for seconds.")
 @AS_JSON
-def all_(*, as_json: bool) -> None:
-    """Run the benchmarks that need no model weights.
+def all_(*, small: bool, as_json: bool) -> None:
+    """Run the benchmarks that need no model weights, and show which reach their targets.
 
     If KAFKA_BOOTSTRAP names a broker, runs and transport are measured on Kafka too.
     """
+    runs = list(runs_of("small" if small else "full", os.environ.get("KAFKA_BOOTSTRAP", "")))
+    found = {}
     with status_line() as tell:
-        figures = measure(tell)
+        for arguments in runs:
+            tell(" ".join(arguments))
+            found[" ".join(arguments)] = figures_of(arguments)
     if as_json:
-        click.echo(json.dumps(figures))
+        click.echo(json.dumps(found))
     else:
-        Console().print_json(data=figures)
+        Console().print(as_table(found))
 
 
-def measure(tell: Tell) -> dict[str, Any]:
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
-    transports: list[KafkaSettings | None] = [None]
-    if bootstrap := os.environ.get("KAFKA_BOOTSTRAP"):
-        transports.append(KafkaSettings(bootstrap=bootstrap))
-    return {
-        "commit": commit.stdout.strip(),
-        "sandbox": uvloop.run(sandbox.measure(list(mixes().values()), seconds=sandbox.SECONDS, tell=tell)),
-        "transport": [uvloop.run(transport.measure(kafka, rounds=ROUNDS, tell=tell)) for kafka in transports],
-        "counting": [uvloop.run(counting.measure(kafka, pairs=PAIRS, tell=tell)) for kafka in transports],
-        "model_client": model_client.measure(calls=5_000, storm_seconds=30.0, rounds=ROUNDS, tell=tell),
-        "dataset": dataset.measure(conversations=10_000, long=200_000, rounds=ROUNDS, tell=tell),
-        "gateway": gateway.measure(seconds=10.0, conversations=100_000, rounds=ROUNDS, tell=tell),
-        "pipeline": [pipeline.measure(RUN, kafka, rounds=1, long=True, tell=tell) for kafka in transports],
-    }
+def runs_of(size: str, kafka: str = "") -> Iterator[Sequence[str]]:
+    for name, run in RUNS.items():
+        if size in run:
+            yield [name, *run[size]]
+            if kafka and name in _ON_KAFKA:
+                yield [name, *run[size], "--kafka", kafka]
+
+
+def figures_of(arguments: Sequence[str]) -> dict[str, Any]:
+    """Returns the figures of a benchmark or why it has none, and the part of the CPUs that others used meanwhile."""
+    command = [sys.executable, "-m", "benchmarks", *arguments, "--json"]
+    began, before = time.monotonic(), machine.busy_seconds() - _own_seconds()
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    others = machine.busy_seconds() - _own_seconds() - before
+    share = round(others / machine.cores() / (time.monotonic() - began), 2)
+    if done.returncode:
+        said = done.stderr.strip().splitlines() or ["it says nothing"]
+        return {"others": share, "failed": f"it ended with status {done.returncode}: {said[-1]}"}
+    return {"others": share, **json.loads(done.stdout)}
+
+
+def _own_seconds() -> float:
+    return sum(os.times()[:4])
+
+
+def as_table(found: Mapping[str, dict[str, Any]]) -> Table:
+    made = table("benchmark", "target", "wanted", "measured", "")
+    for arguments, figures in found.items():
+        disturbed = figures["others"] > _DISTURBED
+        name = f"{arguments} (beside others with {figures['others']:.0%} of the CPUs)" if disturbed else arguments
+        for target in figures.get("targets", ()):
+            measured = spread(target["measured"])
+            made.add_row(name, target["name"], wanted(target), measured, "" if target["reached"] else "missed")
+        if "targets" not in figures:
+            made.add_row(name, figures.get("failed", "no targets; --json has its figures"), "", "", "")
+    return made

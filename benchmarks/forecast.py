@@ -20,7 +20,7 @@ _MODELS = """
 [endpoints.hosted]
 engine = "openai"
 base_url = "{url}"
-model = "large"
+model = "scripted"
 prompt_price = 2.5
 cached_price = 0.25
 completion_price = 10.0

@@ -22,6 +22,12 @@ def facts() -> dict[str, Any]:
     }
 
 
+def busy_seconds() -> float:
+    """Returns the CPU time that all processes have used since the machine started."""
+    user, nice, system, _, _, *interrupts = Path("/proc/stat").read_text("ascii").splitlines()[0].split()[1:8]
+    return sum(map(int, (user, nice, system, *interrupts))) / os.sysconf("SC_CLK_TCK")
+
+
 def accelerator() -> str:
     """Returns the name of the GPU, or "cpu" without one."""
     import torch

@@ -2,7 +2,7 @@
 
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -20,23 +20,24 @@ _FATES = ("form", SENT_BACK, TAKEN_BACK, "not kept")
 
 
 @click.command()
+@click.option("--recipe", "recipes", multiple=True, type=click.Choice(sorted(_BANKS)), default=list(_BANKS))
 @click.option("--conversations", default=100, show_default=True, type=click.IntRange(min=1))
 @click.option("--seed", default=5, show_default=True, type=int)
 @AS_JSON
-def noise_cost(*, conversations: int, seed: int, as_json: bool) -> None:
+def noise_cost(*, recipes: Sequence[str], conversations: int, seed: int, as_json: bool) -> None:
     """Count what each level of `--noise` leaves and costs, recipe by recipe.
 
     Tokens are relative to a run without noise, and to one of long messages without a fault.
     """
     figures: dict[str, dict[str, dict[str, float]]] = {}
     with tempfile.TemporaryDirectory() as folder, status_line() as tell:
-        for recipe, bank in _BANKS.items():
+        for recipe in recipes:
             figures[recipe] = {}
             for level in LEVELS:
                 tell(f"{recipe}, {level}")
                 out = Path(folder) / f"{recipe}-{level}"
-                options = ["--quiet", "--out", str(out), "--recipe", recipe, "--problems", bank, "--noise", level]
-                generated([*options, "--conversations", str(conversations), "--seed", str(seed)])
+                options = ["--recipe", recipe, "--problems", _BANKS[recipe], "--noise", level, "--out", str(out)]
+                generated(["--quiet", *options, "--conversations", str(conversations), "--seed", str(seed)])
                 figures[recipe][level] = dict(_spent(out))
     if as_json:
         click.echo(json.dumps(figures))

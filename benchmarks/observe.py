@@ -31,12 +31,16 @@ _TARGETS = Path(__file__).with_suffix(".toml")
     type=click.IntRange(min=1),
     help="Measure with and without instruments this often and report the median.",
 )
+@click.option(
+    "--batches", default=counting.BATCHES, show_default=True, type=click.IntRange(min=1), help="Of 500 events each."
+)
 @click.option("--http-from", type=PORTS, metavar="PORT", help="Also scrape the services that `up` runs there.")
 @AS_JSON
 def observe(
     *,
     kafka: KafkaSettings | None = KAFKA,
     pairs: int,
+    batches: int,
     http_from: int | None,
     scales: Mapping[str, int] = SCALE,
     console: str | None = CONSOLE_OF_UP,
@@ -53,7 +57,7 @@ def observe(
         if http_from:
             names = processes(scales, on_kafka=kafka is not None, console=console)
             figures["scrapes"] = _scrapes(metrics_addresses(names, http_from), tell)
-        costs = uvloop.run(counting.measure(kafka, pairs=pairs, tell=tell))
+        costs = uvloop.run(counting.measure(kafka, pairs=pairs, batches=batches, tell=tell))
         figures["kafka" if kafka else "embedded"] = costs
     show(figures | {"targets": judged(figures, _TARGETS)}, tables, as_json=as_json)
 

@@ -14,14 +14,14 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from benchmarks.call_log import CallLog, environment
-from benchmarks.run_limit import ObservedCall, read_calls, waiting_times
+from benchmarks.call_log import CallLog, ObservedCall, environment, read_calls
+from benchmarks.run_limit import waiting_times
 from benchmarks.usage import Usage
-from soliloquy.cli.show import record_of
 from soliloquy.client import Dataset
 from soliloquy.dataset.manifest import MANIFEST
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.transports.kafka import KafkaSettings
+from soliloquy.v1.conversation_pb2 import Conversation
 
 SEED = 7
 SAMPLE_SECONDS = 0.25
@@ -37,6 +37,7 @@ class RunRequest:
     latency: Sequence[tuple[float, float]]
     # Worker processes on the embedded log; on Kafka each service is a process.
     workers: int = 1
+    noise: str = "none"
 
 
 class ObservedRun:
@@ -50,7 +51,8 @@ class ObservedRun:
         self._kafka = kafka
         self._calls = folder / "calls"
         self._calls.touch()
-        CallLog(calls=str(self._calls), latency=request.latency).to_file(folder / "observation")
+        self._observation = CallLog(calls=str(self._calls), latency=request.latency)
+        self._observation.to_file(folder / "observation")
         self._environment = os.environ | _environment(kafka) | environment(folder / "observation")
 
     def grow(self, stop: Callable[[], bool] = lambda: False) -> bool:
@@ -79,14 +81,14 @@ class ObservedRun:
         return read_calls(self._calls)
 
     @cached_property
-    def records(self) -> list[dict[str, Any]]:
+    def conversations(self) -> list[Conversation]:
         """Returns accepted and rejected conversations."""
         dataset = Dataset(self._dataset)
-        return [record_of(each) for rejected in (False, True) for each in dataset.conversations(rejected=rejected)]
+        return [each for rejected in (False, True) for each in dataset.conversations(rejected=rejected)]
 
     @property
     def turns(self) -> int:
-        return sum(len(record["turns"]) for record in self.records)
+        return sum(len(each.turns) for each in self.conversations)
 
     @property
     def began_at(self) -> float:
@@ -99,7 +101,7 @@ class ObservedRun:
         return (self._dataset / MANIFEST).stat().st_mtime
 
     def waiting_times(self) -> list[float]:
-        return waiting_times(self.records, self.calls, SEED)
+        return waiting_times(self.conversations, self._observation)
 
     @property
     def _dataset(self) -> Path:
@@ -111,6 +113,7 @@ class ObservedRun:
             "conversations": self._request.conversations,
             "in-flight": self._request.in_flight,
             "seed": SEED,
+            "noise": self._request.noise,
             "out": self._dataset,
         }
         if self._kafka is None:

@@ -16,14 +16,14 @@ from benchmarks import kafka_topics, machine
 from benchmarks.command import AS_JSON, Tell, rounds_option, show, spread, status_line, table
 from benchmarks.figures import figure, judged, merged
 from benchmarks.observed_run import ObservedRun, RunRequest
-from benchmarks.run_limit import UnknownCall, makespan
+from benchmarks.run_limit import makespan
 from benchmarks.usage import COMMANDS, SANDBOXES, WORKERS
 from soliloquy.cli.command import Command
 from soliloquy.cli.service_options import KAFKA
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.transports.kafka import KafkaSettings
 
-EVEN = ((1.0, 1.0),)
+# How much longer than the even ones, and how many of them.
 UNEVEN = ((0.8, 0.9), (2.8, 0.1))
 # The kill comes after this many answered calls for each conversation in flight.
 KILLED_AFTER = 10
@@ -48,6 +48,7 @@ _ROWS = {
 @click.option(
     "--workers", default=1, show_default=True, type=click.IntRange(min=1), help="Processes on the embedded log."
 )
+@click.option("--latency", default=1.0, show_default=True, type=float, help="Seconds that an answer takes.")
 @rounds_option(1)
 @click.option("--long", is_flag=True, help=f"Also grow {LONG:,} conversations (takes minutes).")
 @AS_JSON
@@ -57,6 +58,7 @@ def pipeline(
     conversations: int,
     in_flight: int,
     workers: int,
+    latency: float,
     rounds: int,
     long: bool,
     as_json: bool,
@@ -64,18 +66,15 @@ def pipeline(
     """Measure whole runs.
 
     Without --kafka the embedded log is measured. The scripted model answers after a second, or in 0.8 s with one
-    answer in ten after 2.8 s. The figures are compared with the limit: the time of a run in which only the model
-    takes time. Then a whole run is killed with kill -9 and started again.
+    answer in ten after 2.8 s; other latencies are uneven in proportion. The figures are compared with the limit: the
+    time of a run in which only the model takes time. Then a whole run is killed with kill -9 and started again.
 
     On Kafka the benchmark starts services of its own, on topics that it makes and deletes at the end. Anything else
     on that Kafka stays untouched, but disturbs the figures.
     """
-    request = RunRequest(conversations=conversations, in_flight=in_flight, workers=workers, latency=EVEN)
-    try:
-        with status_line() as tell:
-            figures = measure(request, kafka, rounds=rounds, long=long, tell=tell)
-    except UnknownCall as error:
-        raise Failure(str(error)) from error
+    request = RunRequest(conversations=conversations, in_flight=in_flight, workers=workers, latency=((latency, 1.0),))
+    with status_line() as tell:
+        figures = measure(request, kafka, rounds=rounds, long=long, tell=tell)
     show(figures, tables, as_json=as_json)
 
 
@@ -90,11 +89,12 @@ def measure(request: RunRequest, kafka: KafkaSettings | None, *, rounds: int, lo
     measured = []
     for number in range(rounds):
         found: dict[str, Any] = {}
-        for name, latency in (("even", EVEN), ("uneven", UNEVEN)):
+        [(seconds, _)] = request.latency
+        for name, latency in (("even", request.latency), ("uneven", [(seconds * to, of) for to, of in UNEVEN])):
             tell(f"round {number + 1} of {rounds}: {name} latency")
             found[name] = _paced(replace(request, latency=latency), kafka)
         tell(f"round {number + 1} of {rounds}: killed and started again")
-        found["killed"] = _killed(replace(request, latency=EVEN), kafka)
+        found["killed"] = _killed(request, kafka)
         measured.append(found)
     result = merged(measured)
     if long:

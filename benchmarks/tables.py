@@ -47,7 +47,7 @@ def tables(*, conversations: int, rounds: int, as_json: bool) -> None:
         tell("growing conversations")
         with tempfile.TemporaryDirectory() as folder:
             sample = Path(folder) / "grown"
-            asyncio.run(_write(sample, grown(Path(folder))))
+            asyncio.run(_write(sample, grown(Path(folder), conversations)))
             measured = [_round(sample, conversations, number, tell) for number in range(1, rounds + 1)]
     figures: dict[str, Any] = {"machine": machine.facts(), "rounds": rounds, "conversations": conversations}
     figures |= merged(measured)

@@ -26,8 +26,9 @@ _TARGETS = Path(__file__).with_suffix(".toml")
 
 @click.command(cls=Command)
 @rounds_option(3)
+@click.option("--part", default=1.0, show_default=True, help="Of the events and of the time.")
 @AS_JSON
-def transport(*, kafka: KafkaSettings | None = KAFKA, rounds: int, as_json: bool) -> None:
+def transport(*, kafka: KafkaSettings | None = KAFKA, rounds: int, part: float, as_json: bool) -> None:
     """Measure events through stages that do nothing.
 
     Without --kafka the embedded log is measured. On Kafka a bare aiokafka client does the same work for comparison.
@@ -35,7 +36,7 @@ def transport(*, kafka: KafkaSettings | None = KAFKA, rounds: int, as_json: bool
     but disturbs the figures.
     """
     with status_line() as tell:
-        figures = uvloop.run(measure(kafka, rounds=rounds, tell=tell))
+        figures = uvloop.run(measure(kafka, rounds=rounds, part=part, tell=tell))
     show(figures, tables, as_json=as_json)
 
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from benchmarks import stage_load, transport
+from benchmarks import stage_load
 from benchmarks.transports import Client, connected
 
 
@@ -20,12 +20,3 @@ async def test_a_saturated_stage_takes_every_event_once_round_after_round(client
         assert 0 < figures["events_per_second"] < 1_000_000
         assert 0 < figures["events_per_cpu_second"] < 1_000_000
     assert next(client.numbers) == 2 * stage_load.BATCH
-
-
-@pytest.mark.thorough
-async def test_the_embedded_log_is_measured_without_a_bare_client_beside_it() -> None:
-    figures = await transport.measure(None, rounds=1, part=0.05, tell=lambda _: None)
-    found = figures["embedded"]
-    assert set(found["one_stage"]) == set(found["two_stages"]) == {"ours"}
-    assert found["one_stage"]["ours"]["events_per_second"]["median"] > 0
-    assert {target["figure"].split(".")[1] for target in figures["targets"]} == {"one_stage", "two_stages", "lasting"}

@@ -1,10 +1,8 @@
 """The limit that a run is held against: what its model's answers alone would take."""
 
-from typing import Any
-
-import pytest
-
-from benchmarks.run_limit import UnknownCall, makespan, waiting_times
+from benchmarks.call_log import CallLog
+from benchmarks.run_limit import makespan, waiting_times
+from soliloquy.v1.conversation_pb2 import Conversation
 from tests.cases import each_case
 
 
@@ -15,11 +13,9 @@ def test_conversations_begin_in_order_as_soon_as_there_is_a_place(
     assert makespan(times, places) == seconds
 
 
-def test_a_conversation_that_holds_a_call_nobody_saw_does_not_count() -> None:
-    record: dict[str, Any] = {
-        "id": "c1",
-        "ordinal": 0,
-        "turns": [{"calls": [{"role": "student", "prompt": "soliloquy/student", "raw": ["Hi!"]}]}],
-    }
-    with pytest.raises(UnknownCall, match="conversation c1 holds a call"):
-        waiting_times([record], [], run_seed=7)
+def test_each_answer_counts_whether_it_was_used_or_not() -> None:
+    first, second = Conversation(ordinal=0), Conversation(ordinal=1)
+    first.turns.add().calls.add(role="student", raw=["no JSON", "Hi!"])
+    first.rewinds.add().turns.add().calls.add(role="composer", raw=["Well done!"])
+    second.turns.add().calls.add(role="student", raw=["Hello!"])
+    assert waiting_times([second, first], CallLog(calls="", latency=((1.0, 1.0),))) == [3.0, 1.0]
