@@ -5,7 +5,7 @@ import click
 from soliloquy.cli.lazy import LazyGroup
 
 NAMES = (
-    *("all", "sandbox", "transport", "observe", "pipeline", "dataset", "tables", "curate", "gateway", "chat"),
+    *("all", "sandbox", "transport", "observe", "pipeline", "turn", "dataset", "tables", "curate", "gateway", "chat"),
     *("model-client", "model", "engine", "train", "reading", "brought", "solutions", "answers", "manners", "messages"),
     *("claims", "steps", "plans", "variety", "criteria", "soliloquy-rules", "mathdial-rules", "scaffold-rules"),
     *("evidence", "spellings", "replay", "noise-rates", "noise-cost", "false-verdicts", "forecast", "real", "size"),

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -43,7 +43,9 @@ class RunRequest:
 class ObservedRun:
     """A run in a folder of its own; on Kafka also with services of its own."""
 
-    def __init__(self, folder: Path, request: RunRequest, kafka: KafkaSettings | None) -> None:
+    def __init__(
+        self, folder: Path, request: RunRequest, kafka: KafkaSettings | None, variables: Mapping[str, str] = {}
+    ) -> None:
         self.usage = Usage()
         self.started_at = 0.0
         self._folder = folder
@@ -53,7 +55,7 @@ class ObservedRun:
         self._calls.touch()
         self._observation = CallLog(calls=str(self._calls), latency=request.latency)
         self._observation.to_file(folder / "observation")
-        self._environment = os.environ | _environment(kafka) | environment(folder / "observation")
+        self._environment = os.environ | _environment(kafka) | environment(folder / "observation") | dict(variables)
 
     def grow(self, stop: Callable[[], bool] = lambda: False) -> bool:
         """Returns whether the run came to its end; kills everything at once when `stop` returns true."""

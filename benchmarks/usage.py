@@ -35,7 +35,8 @@ class Usage:
         self.pids = family([root for root in roots if root in known], known)
         memory: defaultdict[str, float] = defaultdict(float)
         for pid in self.pids:
-            if pid not in self._kinds:
+            # A process that has just been forked is still called like its parent.
+            if self._kinds.get(pid) != WORKERS:
                 self._kinds[pid] = _kind(pid, roots)
             self._cpu[pid] = cpu_seconds(known[pid])
             memory[self._kinds[pid]] += resident_mib(known[pid])
