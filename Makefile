@@ -143,9 +143,10 @@ lock: .venv/dev ## Resolve the dependencies again and write the lock files
 	$(call SERVER_LOCK,llama-cpp)
 	$(call SERVER_LOCK,spark)
 	$(call SERVER_LOCK,vllm) --override tests/servers/vllm.override
+	for peer in data-designer curator; do $(subst pyproject.toml,benchmarks/peers/$$peer.in,$(RESOLVE)) --output-file benchmarks/peers/$$peer.lock; done
 
 clean: ## Remove everything that the build created
-	rm -rf .venv .venv-vllm .venv-llama-cpp .venv-spark .venv-real node_modules .mypy_cache .ruff_cache .pytest_cache dist demo-dataset measured-on-gpu
+	rm -rf .venv .venv-vllm .venv-llama-cpp .venv-spark .venv-real .venv-data-designer .venv-curator node_modules .mypy_cache .ruff_cache .pytest_cache dist demo-dataset measured-on-gpu
 	rm -f soliloquy/v1/*_pb2*.py soliloquy/v1/*_pb2*.pyi soliloquy/v1/*.proto
 	find soliloquy papers services training benchmarks deploy tests protos -name __pycache__ -prune -exec rm -rf {} +
 
@@ -185,6 +186,12 @@ clean: ## Remove everything that the build created
 	$(PYTHON) -m venv .venv-$*
 	CMAKE_ARGS=-DLLAVA_BUILD=OFF CMAKE_BUILD_PARALLEL_LEVEL=2 nice -n 10 \
 		$(BIN)/uv pip install --quiet --python .venv-$*/bin/python --no-deps --require-hashes -r tests/servers/$*.lock
+	@touch $@
+
+# Other generators, for `python -m benchmarks peers`.
+.venv-data-designer/installed .venv-curator/installed: .venv-%/installed: .venv/bin/python benchmarks/peers/%.lock
+	$(PYTHON) -m venv .venv-$*
+	$(BIN)/uv pip install --quiet --python .venv-$*/bin/python --no-deps --require-hashes -r benchmarks/peers/$*.lock
 	@touch $@
 
 # Weights of pretrained models, for tests and benchmarks alone, and what reads them.

@@ -63,7 +63,8 @@ def show(
     console.print(_machine_line(figures["machine"]))
     for each in tables(figures):
         console.print(each)
-    console.print(_targets_table(figures["targets"]))
+    if figures["targets"]:
+        console.print(_targets_table(figures["targets"]))
     console.print(_rounds_line(figures["rounds"]))
 
 

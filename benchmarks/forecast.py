@@ -42,7 +42,7 @@ def forecast(*, recipes: Sequence[str], conversations: int, latency: str, seed: 
     figures: dict[str, dict[str, dict[str, float]]] = {}
     with tempfile.TemporaryDirectory() as folder, status_line() as tell:
         for recipe in recipes:
-            with _endpoint(latency) as url:
+            with endpoint(latency) as url:
                 models = Path(folder) / f"{recipe}.toml"
                 models.write_text(_MODELS.format(url=url), "utf-8")
                 command = ["--recipe", recipe, "--problems", _BANKS[recipe], "--conversations", str(conversations)]
@@ -64,7 +64,7 @@ def forecast(*, recipes: Sequence[str], conversations: int, latency: str, seed: 
 
 
 @contextmanager
-def _endpoint(latency: str) -> Iterator[str]:
+def endpoint(latency: str) -> Iterator[str]:
     command = [sys.executable, "-m", "benchmarks.endpoint", "--prefix-cache", "1024", "--latency", latency]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr
