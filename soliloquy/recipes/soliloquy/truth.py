@@ -16,7 +16,7 @@ from soliloquy.recipes.soliloquy.progress import StepProgress, is_asked_for_reas
 from soliloquy.truth.laws import plain
 from soliloquy.truth.markup import without_markup
 from soliloquy.truth.quantities import WrittenQuantity, calculations_in, quantities_in
-from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_PROSE, Conversation, LedgerEntry, Turn
+from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_PROSE, Conversation, LedgerEntry, StudentReply, Turn
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +54,8 @@ class TurnTruth:
             and is_asked_for_reason(self.conversation.turns[self.at - 1])
             and self.progress.step in self.heard.until(self.at - 1).solved
         )
-        return _claim(self.turn, self.conversation, self.heard.facts, self.progress.step, is_reason=is_reason)
+        said, is_person = self.turn.student.SerializeToString(deterministic=True), self.conversation.person
+        return _claim(said, self.heard.facts, self.progress.step, is_reason=is_reason, is_person=is_person)
 
     @functools.cached_property
     def settled(self) -> StudentAnswer | None:
@@ -109,7 +110,7 @@ class _Heard:
         solved: set[int] = set()
         heard = [*facts.question]
         for turn in conversation.turns:
-            message = _readable(turn, conversation)
+            message = _readable(turn.student.text, is_person=conversation.person)
             written = quantities_in(message)
             found = facts.among(written)
             said |= found
@@ -158,18 +159,21 @@ def settled_answer(conversation: Conversation) -> StudentAnswer | None:
     return last.settled
 
 
-def _claim(turn: Turn, conversation: Conversation, facts: Facts, step: int, *, is_reason: bool) -> StudentAnswer:
+# The rules of every role ask this of the same message.
+@functools.lru_cache(4096)
+def _claim(said: bytes, facts: Facts, step: int, *, is_reason: bool, is_person: bool) -> StudentAnswer:
     """Judges what the speaker says that it claims; reads a message without such, or at a step without a number."""
+    turn = Turn(student=StudentReply.FromString(said))
     answer = claimed_answer(turn, facts.problem, step)
     claims = turn.student.claims
     # A record whose message was changed claims what nobody says.
     is_said = all(is_in(turn.student.text, claim) for claim in claims)
     if answer is not None and is_said and (claims or facts.problem.steps[step - 1].HasField("result")):
         return answer
-    message = _readable(turn, conversation)
+    message = _readable(turn.student.text, is_person=is_person)
     return read_answer(message, quantities_in(message), facts, step, is_reason=is_reason)
 
 
-def _readable(turn: Turn, conversation: Conversation) -> str:
+def _readable(text: str, *, is_person: bool) -> str:
     """Returns the student's message without markup; that of a person without decimals of another language, too."""
-    return plain(turn.student.text) if conversation.person else without_markup(turn.student.text)
+    return plain(text) if is_person else without_markup(text)
