@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.lakehouse.postgres import Postgres
-from tests.lakehouse.store import KEY, ObjectDisk
+from tests.lakehouse.store import KEY, WAREHOUSE, ObjectDisk
 
 STORE = "iceberg:prod/tutoring"
 
@@ -18,15 +18,19 @@ class Lakehouse:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        settings = {
-            "URI": self.catalog.url,
-            "WAREHOUSE": "s3://warehouse/tables",
-            "S3__ENDPOINT": self.warehouse.url,
-            "S3__ACCESS_KEY_ID": KEY,
-            "S3__SECRET_ACCESS_KEY": KEY,
-            "S3__REGION": "us-east-1",
-        }
-        return {f"PYICEBERG_CATALOG__PROD__{name}": value for name, value in settings.items()}
+        return environment(self.catalog.url, self.warehouse)
+
+
+def environment(catalog: str, warehouse: ObjectDisk) -> Mapping[str, str]:
+    settings = {
+        "URI": catalog,
+        "WAREHOUSE": WAREHOUSE,
+        "S3__ENDPOINT": warehouse.url,
+        "S3__ACCESS_KEY_ID": KEY,
+        "S3__SECRET_ACCESS_KEY": KEY,
+        "S3__REGION": "us-east-1",
+    }
+    return {f"PYICEBERG_CATALOG__PROD__{name}": value for name, value in settings.items()}
 
 
 @contextmanager

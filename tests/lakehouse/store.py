@@ -17,6 +17,7 @@ _PROGRAM = "github.com/versity/versitygw/cmd/versitygw@v1.8.0"
 _BUILD_SECONDS = 1800.0
 _START_SECONDS = 60.0
 KEY = "soliloquy"
+WAREHOUSE = "s3://warehouse/tables"
 
 
 class ObjectDisk:

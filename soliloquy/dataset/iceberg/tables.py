@@ -46,7 +46,6 @@ _PROPERTIES = {
     "write.parquet.compression-codec": "zstd",
     "write.parquet.row-group-limit": "1000",
     "write.metadata.metrics.default": "none",
-    **{f"write.metadata.metrics.column.{name}": "full" for name in _FOUND_BY},
     "write.metadata.delete-after-commit.enabled": "true",
     "write.metadata.previous-versions-max": "20",
     "commit.manifest-merge.enabled": "true",
@@ -179,7 +178,6 @@ def _created(location: Location, catalog: "Catalog") -> dict[str, "Table"]:
     from soliloquy.dataset.iceberg.versions import columns_by
     from soliloquy.dataset.iceberg.warehouse import metadata_files
 
-    properties = _PROPERTIES | columns_by(DEFAULT)
     catalog.create_namespace_if_not_exists(location.namespace)
     for name, (schema, partitioned_by) in _TABLES.items():
         if not catalog.table_exists((location.namespace, name)):
@@ -187,6 +185,9 @@ def _created(location: Location, catalog: "Catalog") -> dict[str, "Table"]:
                 raise StorageUnavailable(
                     f"{location}: its catalog has lost {name}, whose files are there: run soliloquy recover {location}"
                 )
+            # REST servers refuse settings of columns that a table does not have.
+            found_by = {f"write.metadata.metrics.column.{one}": "full" for one in _FOUND_BY if one in schema.names}
+            properties = _PROPERTIES | found_by | columns_by(DEFAULT)
             # Another collector may create it meanwhile.
             with (
                 suppress(TableAlreadyExistsError),

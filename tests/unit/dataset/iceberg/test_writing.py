@@ -143,6 +143,13 @@ def test_a_run_is_described_once(location: Location) -> None:
     assert json.loads(row["identity"])["run"] == RUN
 
 
+def test_a_table_has_no_settings_of_columns_that_it_lacks(location: Location) -> None:
+    tables, prefix = Tables.created(location), "write.metadata.metrics.column."
+    for table in (tables.conversations, tables.runs):
+        named = {name.removeprefix(prefix) for name in table.properties if name.startswith(prefix)}
+        assert "dataset" in named <= set(table.schema().column_names)
+
+
 def test_ids_that_are_forgotten_are_read_again(location: Location, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writing, "KNOWN_BUCKETS", 1)
     far = 3 * BUCKET_ORDINALS
