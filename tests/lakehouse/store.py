@@ -43,8 +43,8 @@ class ObjectDisk:
     def url(self) -> str:
         return f"http://127.0.0.1:{self._port}"
 
-    def start(self) -> None:
-        listen = ["--port", f"127.0.0.1:{self._port}", "--access", KEY, "--secret", KEY, "--quiet"]
+    def start(self, *options: str) -> None:
+        listen = ["--port", f"127.0.0.1:{self._port}", "--access", KEY, "--secret", KEY, "--quiet", *options]
         where = ["posix", "--sidecar", str(self._folder / "beside"), str(self._folder / "buckets")]
         self._process = processes.start([_program(), *listen, *where], self._folder.with_suffix(".log"))
         deadline = time.monotonic() + _START_SECONDS

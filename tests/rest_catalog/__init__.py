@@ -27,7 +27,7 @@ class RestCatalog:
 
     def __init__(self, folder: Path, warehouse: ObjectDisk) -> None:
         self.file = folder / "rest-catalog.db"
-        self._warehouse = warehouse
+        self.warehouse = warehouse
         with socket.create_server(("127.0.0.1", 0)) as probe:
             self.url = f"http://127.0.0.1:{probe.getsockname()[1]}"
         self._process: subprocess.Popen[bytes] | None = None
@@ -67,7 +67,7 @@ class RestCatalog:
             "CATALOG_URI": f"jdbc:sqlite:{self.file}",
             "CATALOG_WAREHOUSE": WAREHOUSE,
             "CATALOG_IO__IMPL": "org.apache.iceberg.aws.s3.S3FileIO",
-            "CATALOG_S3_ENDPOINT": self._warehouse.url,
+            "CATALOG_S3_ENDPOINT": self.warehouse.url,
             "CATALOG_S3_PATH__STYLE__ACCESS": "true",
             "AWS_ACCESS_KEY_ID": KEY,
             "AWS_SECRET_ACCESS_KEY": KEY,

@@ -54,6 +54,27 @@ async def test_collectors_go_on_by_themselves_after_the_server_was_away(
     assert list(findings_at(f"{STORE}/{RUN}")) == []
 
 
+async def test_a_store_that_takes_no_writes_for_a_time_delays_conversations(
+    catalog: RestCatalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("soliloquy_services.collector.table_datasets.PAUSE_SECONDS", 0.2)
+    async with opened(LOCATION) as datasets:
+        await datasets.add(numbered(0), [])
+        catalog.warehouse.kill()
+        catalog.warehouse.start("--readonly")
+        adding = asyncio.create_task(datasets.add(numbered(1), []))
+        await until(lambda: datasets.fault)
+        assert "nothing can be committed" in datasets.fault
+        assert "ACCESS_DENIED" in datasets.fault
+        assert "\n" not in datasets.fault
+        assert held(LOCATION) == once(range(1))
+        catalog.warehouse.kill()
+        catalog.warehouse.start()
+        await adding
+        await until(lambda: not datasets.fault)
+    assert held(LOCATION) == once(range(2))
+
+
 def test_a_table_is_compacted_rolled_back_and_filled_again(catalog: RestCatalog) -> None:
     writer = TableWriter(LOCATION)
     for ordinal in range(3):

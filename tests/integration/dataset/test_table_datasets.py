@@ -190,19 +190,27 @@ async def test_a_second_installation_adds_nothing_until_the_tables_are_handed_ov
     assert held(location) == once(3)
 
 
-async def test_a_catalog_that_is_away_delays_conversations_and_loses_none(
-    tmp_path: Path, location: Location, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("act", "error"),
+    [
+        ("pyiceberg.catalog.sql.SqlCatalog.load_table", ConnectionError("the catalog does not answer")),
+        ("pyiceberg.io.pyarrow.PyArrowFile.create", PermissionError("the warehouse is read-only")),
+        ("pyiceberg.io.pyarrow.PyArrowFile.create", PermissionError("the token has expired")),
+    ],
+)
+async def test_what_fails_for_a_time_delays_conversations_and_loses_none(
+    location: Location, monkeypatch: pytest.MonkeyPatch, act: str, error: Exception
 ) -> None:
-    def fail(*_: Any) -> None:
-        raise ConnectionError("the catalog does not answer")
+    def fail(*_: Any, **__: Any) -> None:
+        raise error
 
     async with opened(location) as datasets:
         await datasets.add(numbered(0), [])
         with monkeypatch.context() as away:
-            away.setattr("pyiceberg.catalog.sql.SqlCatalog.load_table", fail)
+            away.setattr(act, fail)
             adding = asyncio.create_task(datasets.add(numbered(1), []))
             await until(lambda: datasets.fault)
-            expected = f"collector: nothing can be committed ({location} failed (the catalog does not answer))"
+            expected = f"collector: nothing can be committed ({location} failed ({error}))"
             assert datasets.fault == expected
         await adding
         await until(lambda: not datasets.fault)
