@@ -13,7 +13,6 @@ from soliloquy.cli.service_options import KAFKA
 from soliloquy.cli.terminal import answer
 from soliloquy.dataset.backup import back_up
 from soliloquy.dataset.forgetting import forget as forgotten
-from soliloquy.dataset.forgetting import forget_all
 from soliloquy.dataset.layout import TABLES
 from soliloquy.runs.recovery import Recovered
 from soliloquy.runs.recovery import recover as recovered
@@ -95,9 +94,7 @@ def forget(
     """
     if run == bool(conversation):
         raise click.UsageError("forget requires --conversation ID, once or more often, or --run")
-    if run:
-        forget_all(dataset)
-    removed = set() if run else forgotten(dataset, conversation)
+    removed = forgotten(dataset, None if run else conversation)
     missing = sorted(set(conversation) - removed)
     now = datetime.now(UTC)
     expires = {shape.topic: _day(now, shape) for shape in shapes() if "retention.ms" in shape.configs}

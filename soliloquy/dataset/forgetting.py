@@ -32,37 +32,28 @@ from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.parquet import BoundedParquetFile
 
 
-def forget(location: str, ids: Collection[str]) -> set[str]:
-    """Removes these conversations; returns the ids of those that were there. A repeat finishes what a kill broke off.
+def forget(location: str, ids: Collection[str] | None) -> set[str]:
+    """Removes these conversations, or the whole dataset without ids; a repeat finishes what a kill broke off.
 
-    Raises NoDataset, and Failure where somebody writes the dataset.
+    Returns the ids of those that were there. Raises NoDataset, and Failure where somebody writes the dataset.
     """
+    Dataset(location)
     if location.startswith(TABLES):
         from soliloquy.dataset.iceberg.forgetting import forget_rows
 
         return forget_rows(location, ids)
     place = Storage(location)
     with _locked(place):
+        if ids is None:
+            if place.read(MANIFEST) is not None:
+                place.remove(MANIFEST)
+            place.remove_all()
+            return set()
         if any(Folder(location).unsharded()):
             raise Failure(f"{place} has conversations in no shard yet: let its collector or its command end first")
         manifest = read_manifest(place)
         assert manifest
         return _Forgetting(place, manifest, ids).run()
-
-
-def forget_all(location: str) -> None:
-    """Removes the whole dataset; raises NoDataset, and Failure where somebody writes it."""
-    Dataset(location)
-    if location.startswith(TABLES):
-        from soliloquy.dataset.iceberg.forgetting import forget_dataset
-
-        forget_dataset(location)
-        return
-    place = Storage(location)
-    with _locked(place):
-        if place.read(MANIFEST) is not None:
-            place.remove(MANIFEST)
-        place.remove_all()
 
 
 @contextmanager

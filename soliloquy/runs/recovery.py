@@ -1,6 +1,7 @@
 """Tells a Kafka that has lost its data what the datasets hold, so that their runs are known again and go on."""
 
 import time
+from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -38,11 +39,18 @@ async def recover(store: str, transport: Transport) -> AsyncGenerator[Recovered,
     No service may run meanwhile: the gateway and the curriculum read these topics when they start.
     """
     known = set()
+    told: Counter[str] = Counter()
     async for _, changed in messages(transport.read(TOPIC_OF[RunChanged].name)):
         assert isinstance(changed, RunChanged)
         known.add(run_key(changed.run))
+    async for _, collected in messages(transport.read(TOPIC_OF[ConversationCollected].name)):
+        assert isinstance(collected, ConversationCollected)
+        told[run_key(collected.conversation.run)] += 1
     for name, record in records(store):
         dataset = _dataset(f"{store}/{name}")
+        if record is None and dataset and told[name] >= dataset.count() + dataset.count(rejected=True):
+            # The gateway knows a run that it did not start by its conversations.
+            continue
         if name not in known and (record or dataset):
             yield await _Recovery(name, record, dataset, transport).recover()
     if store.startswith(TABLES):

@@ -14,21 +14,16 @@ from soliloquy.dataset.iceberg.tables import Location, Tables, among, attempt, e
 _LEFT = ("dataset", "kind", "bucket", "id", "ordinal", "attempt")
 
 
-def forget_rows(location: str, ids: Collection[str]) -> set[str]:
+def forget_rows(location: str, ids: Collection[str] | None) -> set[str]:
     """Returns the ids of those that were there; raises MissingDataset and StorageUnavailable."""
     place = Location.parsed(location)
     tables = Tables.opened(place)
+    if ids is None:
+        return attempt(place, lambda: _forget_all(tables, place.dataset))
     return attempt(place, lambda: _forget(tables, place.dataset, ids))
 
 
-def forget_dataset(location: str) -> None:
-    """Raises MissingDataset and StorageUnavailable."""
-    place = Location.parsed(location)
-    tables = Tables.opened(place)
-    attempt(place, lambda: _forget_all(tables, place.dataset))
-
-
-def _forget_all(tables: Tables, dataset: str) -> None:
+def _forget_all(tables: Tables, dataset: str) -> set[str]:
     for table in (tables.conversations, tables.runs):
         is_there = True
         while is_there:
@@ -38,6 +33,7 @@ def _forget_all(tables: Tables, dataset: str) -> None:
             except CommitFailedException:
                 # Somebody else has committed meanwhile.
                 continue
+    return set()
 
 
 def _forget(tables: Tables, dataset: str, ids: Collection[str]) -> set[str]:

@@ -182,7 +182,9 @@ async def test_a_second_installation_adds_nothing_until_the_tables_are_handed_ov
         assert why in theirs.fault
         await ours.add(numbered(2), [])
         assert held(location).keys() == {numbered(ordinal).id for ordinal in (0, 2)}
-        assert [one async for one in recover(str(location), second)]
+        assert [one.accepted async for one in recover(str(location), second)] == [2]
+        # It is told no second time.
+        assert [one async for one in recover(str(location), second)] == []
         await adding
         refused = asyncio.create_task(ours.add(numbered(3), []))
         await until(lambda: ours.fault)

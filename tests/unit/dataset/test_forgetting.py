@@ -1,13 +1,12 @@
 """A conversation that is forgotten is in no file, is brought back by no collector, and is missed by no check."""
 
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from soliloquy.dataset.backup import back_up
-from soliloquy.dataset.forgetting import forget, forget_all
+from soliloquy.dataset.forgetting import forget
 from soliloquy.dataset.layout import ShardLimits
 from soliloquy.dataset.lock import write_lock
 from soliloquy.dataset.reading import Dataset, NoDataset
@@ -98,19 +97,19 @@ async def test_a_backup_that_is_repeated_forgets_it_as_well(folder: Path, tmp_pa
 
 
 async def test_a_whole_dataset_leaves_nothing(folder: Path) -> None:
-    forget_all(str(folder))
+    forget(str(folder), None)
     assert not folder.exists()
     with pytest.raises(NoDataset, match="does not exist"):
-        forget_all(str(folder))
+        forget(str(folder), None)
 
 
-@pytest.mark.parametrize("act", [lambda folder: forget(folder, ["id"]), forget_all], ids=["one", "all"])
-async def test_a_dataset_that_is_being_written_is_left_alone(folder: Path, act: Callable[[str], object]) -> None:
+@pytest.mark.parametrize("ids", [["id"], None], ids=["one", "all"])
+async def test_a_dataset_that_is_being_written_is_left_alone(folder: Path, ids: list[str] | None) -> None:
     with (
         write_lock(Storage(folder.parent), folder.parent),
         pytest.raises(Failure, match=r"is writing .*: stop it first"),
     ):
-        act(str(folder))
+        forget(str(folder), ids)
     assert held(folder) == others()
 
 

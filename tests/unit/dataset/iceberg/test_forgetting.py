@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from soliloquy.cli.main import commands
-from soliloquy.dataset.forgetting import forget, forget_all
+from soliloquy.dataset.forgetting import forget
 from soliloquy.dataset.iceberg.compaction import compact
 from soliloquy.dataset.iceberg.tables import Location
 from soliloquy.dataset.iceberg.writing import TableWriter
@@ -57,6 +57,6 @@ def test_the_certificate_says_what_is_gone_and_what_expires_when(location: Locat
 
 def test_a_whole_dataset_leaves_no_row_and_no_name(location: Location) -> None:
     TableWriter(location).append(arrivals(0, 1))
-    forget_all(f"{location}/{RUN}")
+    forget(f"{location}/{RUN}", None)
     with pytest.raises(NoDataset):
         Dataset(f"{location}/{RUN}")
