@@ -1,6 +1,6 @@
 """Makes a problem's ledger: every quantity that a conversation may be about, and how its value is known."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 
 from soliloquy.truth.exactness import is_right
@@ -46,11 +46,9 @@ class Ledger:
         return next((entry for entry in self.results if entry.step == number), None)
 
     def is_settled(self, entry: LedgerEntry) -> bool:
-        return not self.is_disputed and (entry.step, entry.quantity.symbol) in self._supported
-
-    @cached_property
-    def _supported(self) -> Collection[tuple[int, str]]:
-        return {(entry.step, entry.quantity.symbol) for entry in self.entries if _is_supported(entry)}
+        kinds = {evidence.kind for evidence in entry.evidence}
+        enough = pb.EVIDENCE_KIND_BANK in kinds or len(kinds) > 1
+        return enough and not self.is_disputed and _agree(entry)
 
 
 @lru_cache(512)
@@ -150,11 +148,6 @@ def _calculated(problem: Problem) -> frozenset[int]:
     if found.doubt:
         return frozenset()
     return frozenset(step.number for step in steps if step.expression or found.gives(step.result.value))
-
-
-def _is_supported(entry: LedgerEntry) -> bool:
-    kinds = {evidence.kind for evidence in entry.evidence}
-    return (pb.EVIDENCE_KIND_BANK in kinds or len(kinds) > 1) and _agree(entry)
 
 
 def _agree(entry: LedgerEntry) -> bool:

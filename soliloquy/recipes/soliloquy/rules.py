@@ -11,7 +11,7 @@ from soliloquy.recipes.rules import Broken, Rules, common_rules, inapplicable, p
 from soliloquy.recipes.settled import program_fault, reply_fault
 from soliloquy.recipes.soliloquy.codes import GIVING_ACTIONS, GOING_BACK, STATE_LETTERS
 from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
-from soliloquy.recipes.soliloquy.truth import TurnTruth, assess, settled_answer, unassessed
+from soliloquy.recipes.soliloquy.truth import TurnTruth, assess, settled_answer
 from soliloquy.runtime.files import table_beside
 from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_PROSE, Conversation, Ending, Intent, Turn
 
@@ -33,7 +33,7 @@ def check(conversation: Conversation) -> CheckedConversation:
 def check_by(conversation: Conversation, book: Rulebook) -> CheckedConversation:
     book = book.on_plan(conversation.problem)
     lacking = inapplicable(conversation, BOOK)
-    truths = _truths(conversation, lacking)
+    truths = assess(conversation, by_steps="verdict" not in lacking)
     faults, marks = parted(_found(conversation, book.rules, truths, lacking), book)
     turns = list(map(_checked_turn, truths))
     return CheckedConversation(turns=turns, faults=faults, marks=marks, lacking=lacking)
@@ -42,12 +42,8 @@ def check_by(conversation: Conversation, book: Rulebook) -> CheckedConversation:
 def _broken(conversation: Conversation, names: Collection[str], last: int) -> Iterable[Broken]:
     lacking = inapplicable(conversation, BOOK)
     reads = any(name in _RULES for name in names)
-    truths = _truths(conversation, lacking) if reads else unassessed(conversation)
+    truths = assess(conversation, by_steps=reads and "verdict" not in lacking)
     return _found(conversation, names, truths[-last:], lacking)
-
-
-def _truths(conversation: Conversation, lacking: Collection[str]) -> Sequence[TurnTruth]:
-    return unassessed(conversation) if "verdict" in lacking else assess(conversation)
 
 
 def _found(

@@ -3,6 +3,8 @@
 import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import repeat
+from typing import NamedTuple
 
 from soliloquy.recipes.claims import is_in
 from soliloquy.recipes.reached_values import computed_values
@@ -27,8 +29,7 @@ class TurnTruth:
     turn: Turn
     at: int
     progress: StepProgress
-    # None if the problem has no steps: nothing can be compared with anything.
-    heard: "_Heard | None" = None
+    heard: "_Heard | None"
 
     @property
     def is_guess(self) -> bool:
@@ -78,8 +79,7 @@ class TurnTruth:
         return [*early_results(text, early, heard.mentioned, self.heard.facts, self.progress.step, computed)]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _HeardTurn:
+class _HeardTurn(NamedTuple):
     # The steps whose results the student has stated so far.
     solved: frozenset[int]
     # The results that the tutor may mention: each that has been stated so far.
@@ -119,28 +119,20 @@ class _Heard:
             told = quantities_in(turn.tutor.text)
             calculated = [one for one in calculations_in(turn.tutor.text) if not (facts.among([one]) & worked)]
             heard += written
-            yield _HeardTurn(
-                solved=frozenset(solved), mentioned=frozenset(said), told=[*told, *calculated], before=[*heard]
-            )
+            yield _HeardTurn(frozenset(solved), frozenset(said), [*told, *calculated], [*heard])
             if TutorLabels.FromString(turn.tutor.labels).action in GIVING_ACTIONS:
                 said |= facts.among([*told, *calculated])
             heard += told
 
 
-def assess(conversation: Conversation) -> list[TurnTruth]:
-    heard = _Heard(conversation)
+def assess(conversation: Conversation, *, by_steps: bool = True) -> list[TurnTruth]:
+    """Reads nothing unless `by_steps`: about a problem without steps nothing can be compared with anything."""
+    nowhere = repeat(StepProgress(step=0, steps=0, wrong_answers=0))
+    heard = _Heard(conversation) if by_steps else None
+    turns = zip(conversation.turns, progress_by_turn(conversation) if by_steps else nowhere, strict=False)
     return [
         TurnTruth(conversation=conversation, turn=turn, at=at, progress=progress, heard=heard)
-        for at, (turn, progress) in enumerate(zip(conversation.turns, progress_by_turn(conversation), strict=False))
-    ]
-
-
-def unassessed(conversation: Conversation) -> list[TurnTruth]:
-    """Returns the turns about a problem without steps."""
-    nowhere = StepProgress(step=0, steps=0, wrong_answers=0)
-    return [
-        TurnTruth(conversation=conversation, turn=turn, at=at, progress=nowhere)
-        for at, turn in enumerate(conversation.turns)
+        for at, (turn, progress) in enumerate(turns)
     ]
 
 
@@ -155,8 +147,7 @@ def settled_answer(conversation: Conversation) -> StudentAnswer | None:
     """Returns what a settled value says of the student's last answer; None if nothing decides it."""
     if not conversation.problem.steps:
         return None
-    last = assess(conversation)[-1]
-    return last.settled
+    return assess(conversation)[-1].settled
 
 
 # The rules of every role ask this of the same message.
