@@ -23,7 +23,7 @@ from soliloquy.truth.expressions import BadExpression, Expression, Unworkable, p
 from soliloquy.truth.ledger import ledger_of
 from soliloquy.truth.measured_values import is_rounded
 from soliloquy.truth.number_format import format_number, format_quantity
-from soliloquy.truth.quantities import WrittenQuantity, quantities_in
+from soliloquy.truth.quantities import WrittenQuantity, quantities_in, values_in
 from soliloquy.truth.units import unit_after
 from soliloquy.v1.conversation_pb2 import Problem, Quantity, Step, StepKind
 
@@ -249,7 +249,7 @@ def _names_operands(answer: str, step: Step) -> bool:
     symbols = {known.symbol: known.value for known in step.inputs}
     expression = parse_expression(step.expression)
     operands = {*expression.numbers, *(symbols[symbol] for symbol in expression.symbols)}
-    return {one.value for one in quantities_in(answer)} == operands
+    return values_in(answer) == operands
 
 
 def _goes_on(number: int, plan: Plan) -> bool:

@@ -11,7 +11,7 @@ from soliloquy.recipes.scaffold.plan_rules import POLICY as PLANNING
 from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.recipes.scaffold.states import END, NAMES, solving
 from soliloquy.texts.utterances import content_words
-from soliloquy.truth.quantities import quantities_in
+from soliloquy.truth.quantities import values_in
 from soliloquy.v1.conversation_pb2 import Conversation, Turn
 
 _ASKS = re.compile(r"\?+")
@@ -86,7 +86,7 @@ def _is_about(reply: str, told: Sequence[str], others: Sequence[str]) -> bool:
     stems = _stems(reply)
     if stems & _mathematical() or any(stems & _stems(text) for text in told):
         return True
-    return any(one.value in _values(text) for one in quantities_in(reply) for text in (*told, *others))
+    return any(values_in(reply) & values_in(text) for text in (*told, *others))
 
 
 def _at_the_end(reply: str, conversation: Conversation) -> Iterator[tuple[str, str]]:
@@ -108,11 +108,6 @@ def _tight(calculation: str) -> str:
 @functools.lru_cache(1024)
 def _stems(text: str) -> frozenset[str]:
     return frozenset(_stem(word) for word in content_words(text) if len(word) > 1)
-
-
-@functools.lru_cache(1024)
-def _values(text: str) -> frozenset[float]:
-    return frozenset(one.value for one in quantities_in(text))
 
 
 @functools.cache
