@@ -34,6 +34,7 @@ _ROWS = {
     "limit": "limit_seconds",
     "idle places at the end, in the limit": "tail_seconds",
     "seconds of start-up before": "start_up_seconds",
+    "MiB of all processes at most": "most_rss_mib",
     "CPU ms a turn": "cpu_ms_a_turn.ours",
     "of the scripted engine": "cpu_ms_a_turn.engine",
     "of the sandboxes": "cpu_ms_a_turn.sandboxes",
@@ -118,6 +119,7 @@ def _paced(request: RunRequest, kafka: KafkaSettings | None) -> dict[str, Any]:
             # Time of idle places at the end of the run, which is part of the limit.
             "tail_seconds": limit - sum(waiting) / min(request.in_flight, len(waiting)),
             "start_up_seconds": run.began_at - run.started_at,
+            "most_rss_mib": max(sum(sample.rss_mib.values()) for sample in run.usage.samples),
             "cpu_ms_a_turn": _cpu_ms(run, run.turns),
         }
 
