@@ -17,8 +17,6 @@ from soliloquy.cli.show import record_of
 from soliloquy.cli.tables import conversation_line, table
 from soliloquy.cli.terminal import answer, echo, json_line
 from soliloquy.dataset.card import CARD, card
-from soliloquy.dataset.layout import TABLES
-from soliloquy.dataset.manifest import MANIFEST
 from soliloquy.dataset.manner import SPEAKERS, Manner
 from soliloquy.dataset.reading import Dataset, MissingDataset
 from soliloquy.dataset.report.writing import REPORT, is_report, write_report
@@ -49,8 +47,6 @@ def verify(place: str, *, as_json: bool = AS_JSON) -> int:
 
 
 def _matched(place: str) -> str:
-    if not place.startswith(TABLES):
-        return f"{place}: matches {MANIFEST}"
     accepted, rejected = (Dataset(place).count(rejected=one) for one in (False, True))
     return f"{place}: {accepted:,} accepted and {rejected:,} rejected conversations, each once"
 

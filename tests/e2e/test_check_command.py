@@ -157,7 +157,7 @@ async def folder(tmp_path: Path) -> Path:
 def test_a_sound_dataset_is_said_to_be_sound(folder: Path) -> None:
     result = run([SOLILOQUY, "verify", str(folder)])
     assert (result.returncode, result.stderr) == (0, "")
-    assert result.stdout == f"{folder}: matches manifest.json\n"
+    assert result.stdout == f"{folder}: 1 accepted and 0 rejected conversations, each once\n"
 
 
 def test_what_is_wrong_is_a_line_each_and_the_status_says_so(folder: Path) -> None:

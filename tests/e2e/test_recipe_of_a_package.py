@@ -72,7 +72,7 @@ def grown(soliloquy: Shell, problems: Path, tmp_path_factory: pytest.TempPathFac
 
 
 def test_its_dataset_is_verified_checked_shown_and_reported(grown: Path, soliloquy: Shell, tmp_path: Path) -> None:
-    assert "matches manifest.json" in soliloquy.says("verify", grown)
+    assert "conversations, each once" in soliloquy.says("verify", grown)
     assert json.loads(soliloquy.says("check", grown, "--json"))["codes"]["points at"]
     shown = " ".join(soliloquy.says("show", grown).split())
     assert "points at" in shown
@@ -167,7 +167,7 @@ def test_a_new_recipe_runs_at_once(without: Shell, tmp_path: Path, monkeypatch: 
 def test_without_its_package_a_dataset_is_read_in_the_fields_that_every_recipe_has(
     grown: Path, without: Shell, tmp_path: Path
 ) -> None:
-    assert "matches manifest.json" in without.says("verify", grown)
+    assert "conversations, each once" in without.says("verify", grown)
     shown = without.says("show", grown)
     assert "recipe debugging: not installed, so its labels are not shown" in shown
     assert "is_right = True" in shown

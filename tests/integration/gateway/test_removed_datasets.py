@@ -74,6 +74,7 @@ async def installation(
     async with AsyncExitStack() as stack:
         transport = await stack.enter_async_context(connect(address))
         datasets = await stack.enter_async_context(datasets_of(live))
+        datasets.installation = transport.installation
         collector = soliloquy_services.collector.app.service(datasets)
         between = Service(name="student", handlers={ConversationStarted: finish})
         for service in (soliloquy_services.curriculum.app.service(), between, collector):
