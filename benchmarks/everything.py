@@ -19,8 +19,6 @@ from benchmarks.command import AS_JSON, spread, status_line, table, wanted
 
 # By benchmark: the arguments of a run that measures and of one that only shows that it works, or what it needs.
 RUNS: Mapping[str, Mapping[str, Any]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
-# Others that use more of the CPUs than this are named.
-_DISTURBED = 0.1
 _ON_KAFKA = ("pipeline", "transport", "observe")
 
 
@@ -70,13 +68,13 @@ def _own_seconds() -> float:
 
 
 def as_table(found: Mapping[str, dict[str, Any]]) -> Table:
-    made = table("benchmark", "target", "wanted", "measured", "")
+    made = table("benchmark", "CPUs that\nothers used", "target", "wanted", "measured", "")
     for arguments, figures in found.items():
-        disturbed = figures["others"] > _DISTURBED
-        name = f"{arguments} (beside others with {figures['others']:.0%} of the CPUs)" if disturbed else arguments
+        heads = iter([(arguments, f"{figures['others']:.0%}")])
         for target in figures.get("targets", ()):
             measured = spread(target["measured"])
-            made.add_row(name, target["name"], wanted(target), measured, "" if target["reached"] else "missed")
-        if "targets" not in figures:
-            made.add_row(name, figures.get("failed", "no targets; --json has its figures"), "", "", "")
+            mark = "" if target["reached"] else "missed"
+            made.add_row(*next(heads, ("", "")), target["name"], wanted(target), measured, mark)
+        for head in heads:
+            made.add_row(*head, figures.get("failed", "no targets; --json has its figures"), "", "", "")
     return made

@@ -26,7 +26,9 @@ _TARGETS = Path(__file__).with_suffix(".toml")
 
 @click.command(cls=Command)
 @rounds_option(3)
-@click.option("--part", default=1.0, show_default=True, help="Of the events and of the time.")
+@click.option(
+    "--part", default=1.0, show_default=True, type=click.FloatRange(min=0.01), help="Of the events and of the time."
+)
 @AS_JSON
 def transport(*, kafka: KafkaSettings | None = KAFKA, rounds: int, part: float, as_json: bool) -> None:
     """Measure events through stages that do nothing.
@@ -51,7 +53,7 @@ async def measure(kafka: KafkaSettings | None, *, rounds: int, part: float = 1.0
         found = merged(measured)
         if kafka is None:
             tell("memory and file")
-            found["lasting"] = merged([await stage_load.lasting(clients["ours"], int(LASTING_BATCHES * part))])
+            found["lasting"] = merged([await stage_load.lasting(clients["ours"], max(1, int(LASTING_BATCHES * part)))])
     figures["embedded" if kafka is None else "kafka"] = found
     return figures | {"targets": judged(figures, _TARGETS)}
 
@@ -60,7 +62,7 @@ async def _round(clients: dict[str, Client], part: float) -> dict[str, Any]:
     one_stage: dict[str, Any] = {}
     two_stages: dict[str, Any] = {}
     for name, client in clients.items():
-        one_stage[name] = await stage_load.saturated(client, int(BATCHES * part))
+        one_stage[name] = await stage_load.saturated(client, max(1, int(BATCHES * part)))
         two_stages[name] = await stage_load.paced(client, rate=PACE, seconds=PACED_SECONDS * part)
     if "bare" in clients:
         ours, bare = one_stage["ours"], one_stage["bare"]
