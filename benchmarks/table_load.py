@@ -4,6 +4,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import uvloop
@@ -18,6 +19,9 @@ from soliloquy_services.collector.settings import LiveSettings
 def main() -> None:
     store, data, grown, count, first, step = sys.argv[1:]
     settings = LiveSettings(store=store, data=Path(data))
+    if store:
+        # The last commit, which is not full, waits no longer.
+        settings = replace(settings, shard_seconds=0.5)
     log = FinishedLog(conversations=[Conversation.FromString(one) for one in read_messages(Path(grown))])
     samples: list[float] = []
 

@@ -88,7 +88,11 @@ def _collected(
     for each in processes:
         assert each.stdout
         assert each.stdout.readline() == "ready\n"
-    figures = [json.loads(each.communicate("go\n")[0]) for each in processes]
+    for each in processes:
+        assert each.stdin
+        each.stdin.write("go\n")
+        each.stdin.flush()
+    figures = [json.loads(each.communicate()[0]) for each in processes]
     seconds = max(one["ended"] for one in figures) - min(one["began"] for one in figures)
     os.environ.update(environment)
     run = run_key(Conversation.FromString(next(iter(read_messages(sample)))).run)

@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 # The largest commit.
 COMMIT_ROWS = 2048
-COMMIT_BYTES = 64 * 1024**2
+COMMIT_BYTES = 24 * 1024**2
 # The longest that a conversation waits for one: until then it has a place among those in flight of its run.
 COMMIT_SECONDS = 5.0
 # Before what failed is tried again.
@@ -39,8 +39,8 @@ LOOK_SECONDS = 60.0
 class TableDatasets:
     """A conversation is added once it is committed, so that this process keeps nothing."""
 
-    # A part of a commit fills while another is made; each one that waits takes 50 KiB.
-    in_flight = COMMIT_ROWS + COMMIT_ROWS // 8
+    # Each one that waits takes 50 KiB.
+    in_flight = COMMIT_ROWS
 
     def __init__(self, settings: LiveSettings) -> None:
         """Raises Failure for what is no store of tables."""

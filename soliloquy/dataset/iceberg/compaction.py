@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from pyiceberg.table import FileScanTask, Table
     from pyiceberg.table.snapshots import Snapshot
 
-# Each commit of a collector makes one of these fail that is under way.
-_TRIES = 20
+# Each commit of a collector makes one of these fail that is under way, and merging took longer than many tries.
+_TRIES = 100
 # One commit replaces files of about so many bytes.
 _COMMIT_BYTES = 256 * 1024**2
 
@@ -44,8 +44,11 @@ def compact(location: Location, keep_seconds: float) -> Compaction:
 
     tables, done = Tables.opened(location), Compaction()
     for table in (tables.conversations, tables.runs):
-        attempt(location, partial(_merge, table, done))
-        attempt(location, partial(_expire, table, keep_seconds, done))
+        try:
+            attempt(location, partial(_merge, table, done))
+        finally:
+            # The more snapshots there are, the longer each commit takes.
+            attempt(location, partial(_expire, table, keep_seconds, done))
         done.orphans += attempt(location, partial(remove_orphans, table))
     return done
 

@@ -21,7 +21,7 @@ from soliloquy.dataset.iceberg.rows import table_rows, table_schema
 from soliloquy.v1.dataset_pb2 import Collected
 
 # Rows that are being converted take several times their memory.
-_AT_ONCE = 256
+_AT_ONCE = 1024
 
 
 class FileWriter:
@@ -46,7 +46,8 @@ class FileWriter:
         path = self._table.location_provider().new_data_location(f"{uuid.uuid4()}.parquet", key)
         output = self._table.io.new_output(path)
         with output.create() as stream:
-            with pq.ParquetWriter(cast("Any", stream), rows.schema, compression="zstd") as writer:
+            # The table has a schema of its own.
+            with pq.ParquetWriter(cast("Any", stream), rows.schema, compression="zstd", store_schema=False) as writer:
                 writer.write_table(rows)
             size = stream.tell()
         found = data_file_statistics_from_parquet_metadata(writer.writer.metadata, self._plan, self._ids)
