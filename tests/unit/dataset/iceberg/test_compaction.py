@@ -5,12 +5,14 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
+from pyiceberg.exceptions import CommitFailedException
 
 from soliloquy.cli.main import commands
 from soliloquy.dataset.iceberg import compaction
 from soliloquy.dataset.iceberg.compaction import compact
 from soliloquy.dataset.iceberg.tables import Location, Tables
 from soliloquy.dataset.reading import Dataset, place_after
+from soliloquy.dataset.storage import StorageUnavailable
 from soliloquy.dataset.timings import timings_by_id
 from soliloquy.dataset.verify import findings_at
 from tests.unit.dataset.iceberg.catalogs import catalog_in, commit
@@ -69,6 +71,21 @@ def test_files_that_no_snapshot_needs_are_removed(location: Location, tmp_path: 
     needed = {path.rpartition("/")[2] for one in table.snapshots() for path in [one.manifest_list]}
     needed |= {one.manifest_path.rpartition("/")[2] for one in table.snapshots()[0].manifests(table.io)}
     assert {path.name for path in data.glob("metadata/*.avro")} == needed
+
+
+def test_snapshots_expire_though_collectors_are_too_quick_for_a_merge(
+    location: Location, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        commit(location, [one(number)])
+
+    def overtaken(*_: object) -> None:
+        raise CommitFailedException
+
+    monkeypatch.setattr(compaction, "_replace", overtaken)
+    with pytest.raises(StorageUnavailable):
+        compact(location, 0.0)
+    assert len(Tables.opened(location).conversations.snapshots()) == 1
 
 
 def test_a_reader_finishes_in_its_state_though_its_files_are_removed(location: Location) -> None:
