@@ -69,8 +69,10 @@ async def all_collected(finished: list[ConversationFinished], datasets: LiveData
 async def test_a_full_disk_stops_the_collector_and_room_lets_it_go_on(disk: Path) -> None:
     settings = LiveSettings(data=disk / "data")
     finished = [ConversationFinished(conversation=numbered(ordinal)) for ordinal in range(CONVERSATIONS)]
+    letters = random.Random(3)
     for event in finished:
-        event.conversation.turns[0].calls.add(raw=["a model that goes on and on " * 100])
+        # Nothing that compresses well.
+        event.conversation.turns[0].calls.add(raw=["".join(letters.choices(string.ascii_letters, k=3000))])
     async with LiveDatasets(settings) as datasets:
         with pytest.raises(CannotServe, match=r"cannot be stored: .*No space left on device"):
             await all_collected(finished, datasets)
