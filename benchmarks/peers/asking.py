@@ -1,4 +1,4 @@
-"""What every peer asks, and how each is timed; it runs in environments that hold nothing of this project."""
+"""Says what every peer asks, and times each; it runs in environments that hold nothing of this project."""
 
 import json
 import os

@@ -5,9 +5,10 @@ import os
 import struct
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
-from cramjam import lz4
+from cramjam import DecompressionError, lz4
 
 from soliloquy.runtime.files import require_regular
 
@@ -117,10 +118,11 @@ def _frames(path: Path) -> Iterator[tuple[int, int, bytes]]:
 def _message(path: Path, payload: bytes, length: int) -> bytes:
     if not length & _COMPRESSED:
         return payload
-    # A block begins with the size of its message.
-    if len(payload) < _SIZE.size or _SIZE.unpack_from(payload)[0] > _LONGEST:
-        raise DamagedFrames(f"{path} holds a frame that was never written")
-    return bytes(lz4.decompress_block(payload))
+    with suppress(struct.error, DecompressionError):
+        # A block begins with the size of its message.
+        if _SIZE.unpack_from(payload)[0] <= _LONGEST:
+            return bytes(lz4.decompress_block(payload))
+    raise DamagedFrames(f"{path} holds a frame that was never written")
 
 
 def _checksum(payload: bytes, length: int) -> int:

@@ -32,7 +32,7 @@ def _restored(location: Location, catalog: Catalog) -> dict[str, str]:
     for name, url in newest.items():
         table = catalog.register_table((location.namespace, name), url)
         if name == "conversations":
-            # Of two commits at the time of the loss, the file may be of the one that failed.
+            # The file may be of a commit that failed beside another one at the time of the loss.
             with table.transaction() as change:
                 change.set_properties({UNREAD: str(time.time())})
     return newest

@@ -45,7 +45,7 @@ async def test_a_run_goes_on_in_tables_and_back_on_the_volume(
             await until(partial(collected, at, run.id, PART))
         volume, table = f"{at.store}/{run.id}", f"{store}/{run.id}"
         async with installation(address, tmp_path, store=store) as at:
-            # What the volume has is read from Kafka.
+            # Kafka still has all that the volume has.
             await until(partial(holds, table, PART))
             at.let(PART)
             await until(partial(holds, table, 2 * PART))

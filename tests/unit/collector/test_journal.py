@@ -75,6 +75,14 @@ async def test_frames_of_an_earlier_version_are_read_and_followed_by_smaller_one
     assert path.stat().st_size < 2 * size
 
 
+@pytest.mark.parametrize("payload", [b"", b"\xff\xff\xff\x7fabc", b"\x10\x00\x00\x00abc"])
+def test_a_frame_that_nobody_wrote_is_refused_without_room_for_what_it_claims(path: Path, payload: bytes) -> None:
+    length = len(payload) | 1 << 31
+    path.write_bytes(struct.pack("<II", length, zlib.crc32(payload, length ^ 0xFFFFFFFF)) + payload)
+    with pytest.raises(DamagedFrames, match="never written"):
+        list(read_messages(path))
+
+
 async def test_a_frame_that_is_not_what_was_written_is_named(path: Path) -> None:
     with Journal(path) as journal:
         await journal.add(numbered(0), [])

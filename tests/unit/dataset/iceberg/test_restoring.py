@@ -54,7 +54,7 @@ def test_a_lost_catalog_is_told_of_the_latest_state_of_each_table(location: Loca
     assert list(findings_at(f"{location}/{RUN}")) == []
     for writer in (before, TableWriter(location)):
         writer.append(arrivals(*range(14)))
-        # Whoever goes on reads again what the topics hold.
+        # The topics are read again by the collector that goes on.
         assert writer.unread
     assert held(location) == once(range(14))
     refused = CliRunner().invoke(commands, ["recover", str(location)], env={"SOLILOQUY_KAFKA": ""})
