@@ -19,8 +19,7 @@ class Ledger:
     """The entries of a ledger, and which of their values are settled."""
 
     def __init__(self, record: LedgerRecord) -> None:
-        self.entries: Sequence[LedgerEntry] = record.entries
-        self._by_symbol = {entry.quantity.symbol: entry for entry in self.entries}
+        self.entries: Sequence[LedgerEntry] = [*record.entries]
 
     @cached_property
     def results(self) -> Sequence[LedgerEntry]:
@@ -40,7 +39,7 @@ class Ledger:
         return self.answer is not None and self.is_settled(self.answer)
 
     def entry(self, symbol: str) -> LedgerEntry | None:
-        return self._by_symbol.get(symbol)
+        return next((entry for entry in reversed(self.entries) if entry.quantity.symbol == symbol), None)
 
     def of_step(self, number: int) -> LedgerEntry | None:
         return next((entry for entry in self.results if entry.step == number), None)
@@ -52,14 +51,13 @@ class Ledger:
 
 
 @lru_cache(512)
-def _ledger(serialised: bytes) -> Ledger:
-    problem = Problem.FromString(serialised)
-    return Ledger(problem.ledger if problem.HasField("ledger") else make_ledger(problem))
+def _made(serialised: bytes) -> LedgerRecord:
+    return make_ledger(Problem.FromString(serialised))
 
 
 def ledger_of(problem: Problem) -> Ledger:
     """Returns the recorded ledger, or one made of the problem's steps."""
-    return _ledger(problem.SerializeToString(deterministic=True))
+    return Ledger(problem.ledger if problem.HasField("ledger") else _made(problem.SerializeToString(deterministic=True)))
 
 
 def make_ledger(problem: Problem, programs: Evidence | None = None) -> LedgerRecord:
@@ -153,7 +151,5 @@ def _calculated(problem: Problem) -> frozenset[int]:
 def _agree(entry: LedgerEntry) -> bool:
     """Whether every piece of evidence gives the value of the entry."""
     own = entry.quantity
-    return all(
-        is_rounded(own.value, evidence.value) or is_right(evidence.value, own.value, own.unit, entry.tolerance)
-        for evidence in entry.evidence
-    )
+    others = [evidence.value for evidence in entry.evidence if evidence.value != own.value]
+    return all(is_rounded(own.value, one) or is_right(one, own.value, own.unit, entry.tolerance) for one in others)

@@ -164,12 +164,15 @@ def is_same(
 
     Counts, money and exact numbers must be exact, as `exactness` has it; `roughly` compares them as if measured.
     """
-    wanted = unit(stated_unit)
-    if written.unit is not None:
-        wanted = wanted.read_as(written.unit.kind)
-        written = replace(written, unit=written.unit.read_as(wanted.kind))
+    wanted, own = unit(stated_unit), written.unit
+    if own is not None:
+        wanted = wanted.read_as(own.kind)
+        own = own.read_as(wanted.kind)
+        # A bare ratio may be written as a percentage.
+        if own.kind not in ("", wanted.kind) and (wanted.kind or own.kind != "dimensionless"):
+            return False
     exact = not roughly and is_exact(value, stated_unit)
-    if written.unit is None or not written.unit.kind:
+    if own is None or not own.kind:
         if wanted.kind.startswith("counted ") and _names_another_thing(written.word, stated_unit.lower()):
             return False
         # Two fifths are 40 %.
@@ -178,18 +181,14 @@ def is_same(
         if exact:
             return is_right(told, value, stated_unit, tolerance, half=written.half)
         return _near(written, value, told, tolerance, least_digits)
-    # A bare ratio may be written as a percentage.
-    ratio = not wanted.kind and written.unit.kind == "dimensionless"
-    if written.unit.kind != wanted.kind and not ratio:
-        return False
     if exact:
-        scale = written.unit.factor / wanted.factor
+        scale = own.factor / wanted.factor
         return is_right(written.value * scale, value, stated_unit, tolerance, half=written.half * scale)
-    if _near(written, written.unit.of(value, wanted), written.value, tolerance, least_digits):
+    if _near(written, own.of(value, wanted), written.value, tolerance, least_digits):
         return True
     # A difference of temperatures has no zero point.
-    if written.unit.offset != wanted.offset:
-        return _near(written, value * wanted.factor / written.unit.factor, written.value, 0.0, 3)
+    if own.offset != wanted.offset:
+        return _near(written, value * wanted.factor / own.factor, written.value, 0.0, 3)
     return False
 
 

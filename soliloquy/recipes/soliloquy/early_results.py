@@ -34,11 +34,7 @@ def early_results(
     unreached = {at for at, _ in hidden}
     reached = [result for at, result in facts.results if at <= number and at not in unreached]
     for one in told:
-        if is_weak(one) or facts.is_given(one) or any(_is_as_written(one, own, facts) for own in reached):
-            continue
-        if any(math.isclose(one.value, value, rel_tol=_TOLERANCE) for value in computed):
-            # The tutor asks for the result of its own program, whatever was read of the plan.
-            yield EarlyResult(step=number, text=text[one.start : one.end].strip())
+        if is_weak(one):
             continue
         # Two distances are not 2 cm, and a quarter of a wave is not 0.25 m, but may be 25 %.
         is_bare = one.digits == EXACT and one.unit is None
@@ -46,7 +42,10 @@ def early_results(
         kept = [(at, own) for at, own in hidden if not counts or unit(own.unit).measure in ("", "percent")]
         # The same quantity in another unit may be a later step's result.
         at = next((at for at, own in kept if is_same(one, own.value, own.unit, _TOLERANCE, roughly=True)), None)
-        if at is not None:
+        if any(math.isclose(one.value, value, rel_tol=_TOLERANCE) for value in computed):
+            # The tutor asks for the result of its own program, whatever was read of the plan.
+            at = number
+        if at is not None and not facts.is_given(one) and not any(_is_as_written(one, own, facts) for own in reached):
             yield EarlyResult(step=at, text=text[one.start : one.end].strip())
 
 

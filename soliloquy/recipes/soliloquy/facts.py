@@ -1,7 +1,7 @@
 """The facts of a problem, and which numbers of a text are among them."""
 
-import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 
 from soliloquy.truth.ledger import Ledger, ledger_of
 from soliloquy.truth.quantities import WrittenQuantity, is_same, quantities_in
@@ -10,32 +10,48 @@ from soliloquy.v1.conversation_pb2 import LedgerEntry, Problem, Quantity
 
 
 class Facts:
-    """The facts of a problem: its results, the values of its symbols, and the results that its question reveals."""
+    """The facts of a problem: its results, the values of its symbols, and the results that its question reveals.
+
+    Each is made at its first use: most turns need few of them.
+    """
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.ledger: Ledger = ledger_of(problem)
-        entries = [(step.number, self.ledger.of_step(step.number)) for step in problem.steps]
-        self._settled = {number: entry for number, entry in entries if entry and self.ledger.is_settled(entry)}
         self.tolerance = problem.tolerance or 0.01
-        self.results = [(step.number, step.result) for step in problem.steps if step.HasField("result")]
-        results = {(result.value, result.unit) for _, result in self.results}
-        if problem.HasField("answer") and (problem.answer.value, problem.answer.unit) not in results:
-            self.results.append((len(problem.steps), problem.answer))
-        derived = {result.symbol for _, result in self.results}
-        self.givens = [given for step in problem.steps for given in step.inputs if given.symbol not in derived]
-        self.question = quantities_in(problem.question)
-        # The results that the question itself reveals.
-        self.told = frozenset(self.among(self.question))
-        # Each symbol's value in base units, as the laws need it.
-        self.values: dict[str, float] = {}
-        for quantity in (*self.givens, *(result for _, result in self.results)):
-            known = unit(quantity.unit)
-            self.values[quantity.symbol] = quantity.value * known.factor + known.offset
 
-    def among(self, written: Sequence[WrittenQuantity]) -> set[int]:
+    @cached_property
+    def results(self) -> Sequence[tuple[int, Quantity]]:
+        found = [(step.number, step.result) for step in self.problem.steps if step.HasField("result")]
+        answer, values = self.problem.answer, {(result.value, result.unit) for _, result in found}
+        if self.problem.HasField("answer") and (answer.value, answer.unit) not in values:
+            found.append((len(self.problem.steps), answer))
+        return found
+
+    @cached_property
+    def givens(self) -> Sequence[Quantity]:
+        derived = {result.symbol for _, result in self.results}
+        return [given for step in self.problem.steps for given in step.inputs if given.symbol not in derived]
+
+    @cached_property
+    def question(self) -> Sequence[WrittenQuantity]:
+        return quantities_in(self.problem.question)
+
+    @cached_property
+    def told(self) -> set[int]:
+        """Returns the results that the question itself reveals."""
+        return self.among(self.question)
+
+    @cached_property
+    def values(self) -> Mapping[str, float]:
+        """Returns each symbol's value in base units, as the laws need it."""
+        known = (*self.givens, *(result for _, result in self.results))
+        return {quantity.symbol: unit(quantity.unit).in_base(quantity.value) for quantity in known}
+
+    def among(self, written: Iterable[WrittenQuantity]) -> set[int]:
         """Returns the indexes of the results that occur in these quantities."""
-        return {place for one in written for place in _places(self, one)}
+        results = [*enumerate(self.results)]
+        return {place for one in written for place, (_, own) in results if matches(one, own, self.tolerance)}
 
     def is_given(self, written: WrittenQuantity) -> bool:
         if any(written.value == number.value and _alike(written, number) for number in self.question):
@@ -43,20 +59,8 @@ class Facts:
         return any(matches(written, given, 1e-9) and _has_zero_of(written, given) for given in self.givens)
 
     def settled_result(self, step: int) -> LedgerEntry | None:
-        return self._settled.get(step)
-
-
-@functools.lru_cache(8192)
-def _places(facts: Facts, written: WrittenQuantity) -> Sequence[int]:
-    """Cached: the turns of a conversation are read again with each of its answers."""
-    results = enumerate(facts.results)
-    return tuple(place for place, (_, result) in results if matches(written, result, facts.tolerance))
-
-
-@functools.lru_cache(256)
-def facts_of(problem: bytes) -> Facts:
-    """Cached: all conversations about a problem share its facts."""
-    return Facts(Problem.FromString(problem))
+        entry = self.ledger.of_step(step)
+        return entry if entry is not None and self.ledger.is_settled(entry) else None
 
 
 def matches(written: WrittenQuantity, quantity: Quantity, tolerance: float) -> bool:

@@ -11,7 +11,7 @@ from soliloquy.recipes.codes import INTENTS, STRATEGIES
 from soliloquy.recipes.learner.knowledge import EVIDENCE, Shares
 from soliloquy.recipes.prompt_checks import ANY, Kind
 from soliloquy.recipes.reader import readings
-from soliloquy.recipes.soliloquy.facts import facts_of
+from soliloquy.recipes.soliloquy.facts import Facts
 from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels
 from soliloquy.recipes.soliloquy.progress import is_asked_for_reason, progress_by_turn
 from soliloquy.recipes.step_text import step_text, steps_text
@@ -119,7 +119,7 @@ def student(conversation: Conversation, before: Sequence[Turn], said: StudentRep
 
 def _known(problem: Problem, number: int) -> str:
     """Returns a step with its result, if that is settled: what a student knows that is to be right."""
-    is_settled = facts_of(problem.SerializeToString(deterministic=True)).settled_result(number) is not None
+    is_settled = Facts(problem).settled_result(number) is not None
     return step_text(problem, problem.steps[number - 1], with_result=is_settled)
 
 

@@ -41,8 +41,7 @@ def check_by(conversation: Conversation, book: Rulebook) -> CheckedConversation:
 
 def _broken(conversation: Conversation, names: Collection[str], last: int) -> Iterable[Broken]:
     lacking = inapplicable(conversation, BOOK)
-    reads = any(name in _RULES for name in names)
-    truths = assess(conversation, by_steps=reads and "verdict" not in lacking)
+    truths = assess(conversation, by_steps="verdict" not in lacking)
     return _found(conversation, names, truths[-last:], lacking)
 
 
@@ -157,8 +156,8 @@ def _drawn(conversation: Conversation, truths: Sequence[TurnTruth]) -> Findings:
     """Only a settled value tells that an answer is not as it was drawn: a program may be wrong."""
     for truth in truths:
         wanted = {Intent.INTENT_RIGHT: True, Intent.INTENT_WRONG: False}.get(truth.turn.student.intent)
-        settled = truth.settled
-        if settled is not None and None not in (settled.right, wanted) and settled.right is not wanted:
+        settled = truth.settled if wanted is not None else None
+        if settled is not None and settled.right is (not wanted):
             is_so, should_be = ("right", "wrong") if settled.right else ("wrong", "right")
             said = repr(settled.said) if settled.said else "what the student says"
             yield truth.turn.number, f"{said} is {is_so}, and was to be {should_be}"

@@ -3,7 +3,6 @@
 import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import repeat
 from typing import NamedTuple
 
 from soliloquy.recipes.claims import is_in
@@ -12,51 +11,57 @@ from soliloquy.recipes.settled import StudentAnswer, claimed_answer
 from soliloquy.recipes.soliloquy.claims import read_answer
 from soliloquy.recipes.soliloquy.codes import GIVING_ACTIONS
 from soliloquy.recipes.soliloquy.early_results import EarlyResult, early_results, informative_quantities
-from soliloquy.recipes.soliloquy.facts import Facts, facts_of
+from soliloquy.recipes.soliloquy.facts import Facts
 from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
 from soliloquy.recipes.soliloquy.progress import StepProgress, is_asked_for_reason, progress_by_turn
 from soliloquy.truth.laws import plain
 from soliloquy.truth.markup import without_markup
 from soliloquy.truth.quantities import WrittenQuantity, calculations_in, quantities_in
-from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_PROSE, Conversation, LedgerEntry, StudentReply, Turn
+from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_PROSE, Conversation, LedgerEntry, Turn
+
+_NOWHERE = StepProgress(step=0, steps=0, wrong_answers=0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TurnTruth:
-    """Reads a turn once a rule asks for it: most rules are asked of the last turn alone."""
+    """Reads a turn, and the turns before it, once a rule asks: most rules ask little, and of the last turn alone."""
 
-    conversation: Conversation
+    heard: "_Heard"
     turn: Turn
     at: int
-    progress: StepProgress
-    heard: "_Heard | None"
+
+    @property
+    def progress(self) -> StepProgress:
+        return self.heard.progress[self.at] if self.heard.facts else _NOWHERE
 
     @property
     def is_guess(self) -> bool:
         """Whether patterns read both the message and the plan, whose results may be numbers on the way."""
-        return self.conversation.problem.plan == PLAN_SOURCE_PROSE and not self.turn.student.claims_by
+        return self.heard.is_read and not self.turn.student.claims_by
 
     @property
     def result(self) -> LedgerEntry | None:
         """Returns the settled result of the step at hand."""
-        return self.heard.facts.settled_result(self.progress.step) if self.heard else None
+        return self.heard.facts.settled_result(self.progress.step) if self.heard.facts else None
 
     @property
     def solved(self) -> frozenset[int]:
         """Returns the steps whose results the student has stated so far."""
-        return self.heard.until(self.at).solved if self.heard else frozenset()
+        return self.heard.until(self.at).solved if self.heard.facts else frozenset()
 
     @functools.cached_property
     def claim(self) -> StudentAnswer:
-        if not self.heard:
+        """Judges what the speaker says that it claims; reads a message without such, or at a step without a number."""
+        facts, said, step = self.heard.facts, self.turn.student, self.progress.step
+        if not facts:
             return StudentAnswer()
-        is_reason = (
-            self.at > 0
-            and is_asked_for_reason(self.conversation.turns[self.at - 1])
-            and self.progress.step in self.heard.until(self.at - 1).solved
-        )
-        said, is_person = self.turn.student.SerializeToString(deterministic=True), self.conversation.person
-        return _claim(said, self.heard.facts, self.progress.step, is_reason=is_reason, is_person=is_person)
+        answer = claimed_answer(self.turn, facts.problem, step)
+        is_told = bool(said.claims) or facts.problem.steps[step - 1].HasField("result")
+        # A record whose message was changed claims what nobody says.
+        if answer is not None and is_told and all(is_in(said.text, claim) for claim in said.claims):
+            return answer
+        message = _readable(said.text, is_person=self.heard.conversation.person)
+        return read_answer(message, quantities_in(message), facts, step, is_reason=self._is_reason)
 
     @functools.cached_property
     def settled(self) -> StudentAnswer | None:
@@ -70,13 +75,21 @@ class TurnTruth:
 
     @property
     def early(self) -> Sequence[EarlyResult]:
-        if not self.heard:
+        text, is_read, facts = self.turn.tutor.text, self.heard.is_read, self.heard.facts
+        if not facts:
             return ()
-        heard, text = self.heard.until(self.at), self.turn.tutor.text
-        is_read = self.conversation.problem.plan == PLAN_SOURCE_PROSE
+        told, computed = [*quantities_in(text), *calculations_in(text)], computed_values(self.turn) if is_read else []
+        if not any(early_results(text, told, (), facts, self.progress.step, computed)):
+            # Nothing that was said before could make a result early.
+            return ()
+        heard = self.heard.until(self.at)
         early = informative_quantities(heard.told, heard.before) if is_read else heard.told
-        computed = computed_values(self.turn) if is_read else []
-        return [*early_results(text, early, heard.mentioned, self.heard.facts, self.progress.step, computed)]
+        return [*early_results(text, early, heard.mentioned, facts, self.progress.step, computed)]
+
+    @property
+    def _is_reason(self) -> bool:
+        asked = self.at > 0 and is_asked_for_reason(self.heard.conversation.turns[self.at - 1])
+        return asked and self.progress.step in self.heard.until(self.at - 1).solved
 
 
 class _HeardTurn(NamedTuple):
@@ -92,48 +105,51 @@ class _HeardTurn(NamedTuple):
 class _Heard:
     """Hears the turns of a conversation in order, as far as anybody asks."""
 
-    def __init__(self, conversation: Conversation) -> None:
-        self.facts = facts_of(conversation.problem.SerializeToString(deterministic=True))
+    def __init__(self, conversation: Conversation, *, by_steps: bool) -> None:
+        self.conversation = conversation
+        self.is_read = conversation.problem.plan == PLAN_SOURCE_PROSE
+        # About a problem without steps nothing can be compared with anything.
+        self.facts = Facts(conversation.problem) if by_steps else None
         self._turns: list[_HeardTurn] = []
-        self._more = self._hear(conversation)
+        self._more = _hear(conversation, self.facts) if self.facts else iter(())
+
+    @functools.cached_property
+    def progress(self) -> Sequence[StepProgress]:
+        return progress_by_turn(self.conversation)
 
     def until(self, at: int) -> _HeardTurn:
         while len(self._turns) <= at:
             self._turns.append(next(self._more))
         return self._turns[at]
 
-    def _hear(self, conversation: Conversation) -> Iterator[_HeardTurn]:
-        facts = self.facts
-        said = set(facts.told)
-        # The results whose calculations the student has written out; the tutor may repeat these, without the result.
-        worked: set[int] = set()
-        solved: set[int] = set()
-        heard = [*facts.question]
-        for turn in conversation.turns:
-            message = _readable(turn.student.text, is_person=conversation.person)
-            written = quantities_in(message)
-            found = facts.among(written)
-            said |= found
-            solved |= {facts.results[place][0] for place in found}
-            worked |= facts.among(calculations_in(message))
-            told = quantities_in(turn.tutor.text)
-            calculated = [one for one in calculations_in(turn.tutor.text) if not (facts.among([one]) & worked)]
-            heard += written
-            yield _HeardTurn(frozenset(solved), frozenset(said), [*told, *calculated], [*heard])
-            if TutorLabels.FromString(turn.tutor.labels).action in GIVING_ACTIONS:
-                said |= facts.among([*told, *calculated])
-            heard += told
+
+def _hear(conversation: Conversation, facts: Facts) -> Iterator[_HeardTurn]:
+    said = set(facts.told)
+    # The results whose calculations the student has written out; the tutor may repeat these, without the result.
+    worked: set[int] = set()
+    solved: set[int] = set()
+    heard = [*facts.question]
+    for turn in conversation.turns:
+        message = _readable(turn.student.text, is_person=conversation.person)
+        written = quantities_in(message)
+        found = facts.among(written)
+        said |= found
+        solved |= {facts.results[place][0] for place in found}
+        worked |= facts.among(calculations_in(message))
+        told = quantities_in(turn.tutor.text)
+        calculated = [one for one in calculations_in(turn.tutor.text) if not (facts.among([one]) & worked)]
+        heard += written
+        yield _HeardTurn(frozenset(solved), frozenset(said), [*told, *calculated], [*heard])
+        if TutorLabels.FromString(turn.tutor.labels).action in GIVING_ACTIONS:
+            said |= facts.among([*told, *calculated])
+        heard += told
 
 
 def assess(conversation: Conversation, *, by_steps: bool = True) -> list[TurnTruth]:
-    """Reads nothing unless `by_steps`: about a problem without steps nothing can be compared with anything."""
-    nowhere = repeat(StepProgress(step=0, steps=0, wrong_answers=0))
-    heard = _Heard(conversation) if by_steps else None
-    turns = zip(conversation.turns, progress_by_turn(conversation) if by_steps else nowhere, strict=False)
-    return [
-        TurnTruth(conversation=conversation, turn=turn, at=at, progress=progress, heard=heard)
-        for at, (turn, progress) in enumerate(turns)
-    ]
+    """Returns the turns up to the first without a reply, behind which no progress is known."""
+    heard, turns = _Heard(conversation, by_steps=by_steps), conversation.turns
+    ended = next((at for at, turn in enumerate(turns, start=1) if by_steps and not turn.HasField("tutor")), len(turns))
+    return [TurnTruth(heard=heard, turn=turn, at=at) for at, turn in enumerate(turns[:ended])]
 
 
 def has_unsettled_number(conversation: Conversation) -> bool:
@@ -148,21 +164,6 @@ def settled_answer(conversation: Conversation) -> StudentAnswer | None:
     if not conversation.problem.steps:
         return None
     return assess(conversation)[-1].settled
-
-
-# The rules of every role ask this of the same message.
-@functools.lru_cache(4096)
-def _claim(said: bytes, facts: Facts, step: int, *, is_reason: bool, is_person: bool) -> StudentAnswer:
-    """Judges what the speaker says that it claims; reads a message without such, or at a step without a number."""
-    turn = Turn(student=StudentReply.FromString(said))
-    answer = claimed_answer(turn, facts.problem, step)
-    claims = turn.student.claims
-    # A record whose message was changed claims what nobody says.
-    is_said = all(is_in(turn.student.text, claim) for claim in claims)
-    if answer is not None and is_said and (claims or facts.problem.steps[step - 1].HasField("result")):
-        return answer
-    message = _readable(turn.student.text, is_person=is_person)
-    return read_answer(message, quantities_in(message), facts, step, is_reason=is_reason)
 
 
 def _readable(text: str, *, is_person: bool) -> str:
