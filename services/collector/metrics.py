@@ -1,5 +1,6 @@
 """Counts finished conversations for dashboards."""
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 from soliloquy.dataset.mending_counts import SENT_BACK, STANDS, TAKEN_BACK, is_read_at_once, tries
@@ -37,6 +38,7 @@ def count(conversation: Conversation, checked: CheckedConversation) -> None:
 
 
 def _count_answers(turns: Iterable[Turn], recipe: str, outcome: str, fate: str) -> None:
+    first_tries, used = Counter[tuple[str, ...]](), defaultdict[tuple[str, str], float](float)
     for turn in turns:
         for one in turn.rejected:
             ANSWERS_SENT_BACK.labels(recipe, one.role, one.rule).inc()
@@ -45,7 +47,11 @@ def _count_answers(turns: Iterable[Turn], recipe: str, outcome: str, fate: str) 
         stood = tries(answers, back, {one.role for one in turn.rejected})
         for place, call in enumerate(turn.calls):
             if place in stood:
-                FIRST_TRIES.labels(recipe, call.role, call.model, "stood" if stood[place] else "mended").inc()
+                first_tries[call.role, call.model, "stood" if stood[place] else "mended"] += 1
             came_to = SENT_BACK if place in back and fate == STANDS else fate
             for kind, tokens in disjoint(use_of(call)).items():
-                TOKENS.labels(recipe, outcome, kind, came_to).inc(tokens)
+                used[kind, came_to] += tokens
+    for labels, tries_of_role in first_tries.items():
+        FIRST_TRIES.labels(recipe, *labels).inc(tries_of_role)
+    for labels, tokens in used.items():
+        TOKENS.labels(recipe, outcome, *labels).inc(tokens)

@@ -48,11 +48,11 @@ def shown_entry(entry: LedgerEntry) -> str:
     return f"{own.symbol} = {format_value(own.value, own.unit)}"
 
 
-def claimed_answer(turn: Turn, problem: Problem, step: int) -> StudentAnswer | None:
+def claimed_answer(turn: Turn, ledger: Ledger, step: int) -> StudentAnswer | None:
     """Judges what a message claims while a step is at hand; None if nobody says what it claims."""
     if not turn.student.claims_by:
         return None
-    right, claim, entry = judge(turn.student.claims, ledger_of(problem), step)
+    right, claim, entry = judge(turn.student.claims, ledger, step)
     said = format_value(claim.value, claim.unit) if claim is not None else ""
     return StudentAnswer(right=right, said=said, settled=right is not None, entry=entry)
 
@@ -63,7 +63,7 @@ def settled_answer(turn: Turn, problem: Problem, entry: LedgerEntry | None) -> S
     None if nothing settled decides.
     """
     ledger = ledger_of(problem)
-    answer = claimed_answer(turn, problem, entry.step if entry is not None else 0)
+    answer = claimed_answer(turn, ledger, entry.step if entry is not None else 0)
     if answer is None and entry is not None and ledger.is_settled(entry):
         right = judge_text(turn.student.text, entry, ledger, asked_for(entry, problem))
         answer = StudentAnswer(right=right, settled=right is not None, entry=entry)

@@ -19,4 +19,4 @@ def draw(*parts: object) -> random.Random:
 
 
 def _joined(parts: tuple[object, ...]) -> bytes:
-    return "\x1f".join(str(part) for part in parts).encode()
+    return "\x1f".join(map(str, parts)).encode()

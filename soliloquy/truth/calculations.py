@@ -11,7 +11,7 @@ from itertools import pairwise
 from soliloquy.truth.arithmetic_parser import Reading, reading
 from soliloquy.truth.arithmetic_policy import MOST_NOUNS, MOST_TOKENS, SHORTEST_NOUN, WORDS
 from soliloquy.truth.measured_values import agree, converts, in_unit_of, is_another_quantity, restates_share
-from soliloquy.truth.written_arithmetic import ROUGHLY, Written, is_restated, may_calculate, tokens_of
+from soliloquy.truth.written_arithmetic import ROUGHLY, Written, is_restated, may_equate_numbers, tokens_of
 
 _ORDERS = tuple(WORDS["orders"])
 
@@ -39,7 +39,7 @@ class Calculation:
 @lru_cache(4096)
 def calculations_of(text: str) -> Sequence[Calculation]:
     """Returns every calculation of a text that can be worked through, in order."""
-    if not may_calculate(text):
+    if not may_equate_numbers(text):
         return ()
     return tuple(link for tokens in lines_of(text) for link in _links(tokens, text))
 

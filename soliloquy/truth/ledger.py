@@ -57,7 +57,9 @@ def _made(serialised: bytes) -> LedgerRecord:
 
 def ledger_of(problem: Problem) -> Ledger:
     """Returns the recorded ledger, or one made of the problem's steps."""
-    return Ledger(problem.ledger if problem.HasField("ledger") else _made(problem.SerializeToString(deterministic=True)))
+    return Ledger(
+        problem.ledger if problem.HasField("ledger") else _made(problem.SerializeToString(deterministic=True))
+    )
 
 
 def make_ledger(problem: Problem, programs: Evidence | None = None) -> LedgerRecord:

@@ -15,6 +15,7 @@ from soliloquy.truth.units import unit
 
 SENTENCE = lazy_pattern(r"(?:[^.!?\n;]|[.](?=\d))+[.!?;\n]*")
 _CUES = {name: lazy_pattern("|".join(cues), re.IGNORECASE) for name, cues in CUES["messages"].items()}
+_DENIES = lazy_pattern("|".join(cue.removesuffix("$") for cue in CUES["messages"]["denied"]), re.IGNORECASE)
 _FILLERS = "|".join(CUES["messages"]["fillers"])
 _ALONE = lazy_pattern(rf"\W*(?:(?:{_FILLERS})\b\W*)*(?:[^\W\d]\w? ?= ?)?", re.IGNORECASE)
 # Smaller numbers in words are more often pronouns than numbers.
@@ -73,7 +74,9 @@ def answer_in(message: str, wanted: str, given: frozenset[float] = frozenset()) 
 def denied_numbers(text: str) -> list[Value]:
     """Returns the numbers that a text denies: "not 5 seconds"."""
     text = without_markup(text)
-    return [one for one in numbers_in_digits(text) if _CUES["denied"].search(_before(text, one.start))]
+    # Most texts deny nothing, and need no parsing.
+    numbers = numbers_in_digits(text) if _DENIES.search(text) else ()
+    return [one for one in numbers if _CUES["denied"].search(_before(text, one.start))]
 
 
 def _told(message: str) -> str:

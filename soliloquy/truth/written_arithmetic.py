@@ -20,6 +20,7 @@ Kind = Literal["number", "operator", "raised", "open", "close", "function", "fra
 _FIRST_OF_NUMBERS = frozenset(f"0123456789.$£€{''.join(FRACTIONS)}")
 # A decimal, or a thousand and more on the continent.
 _AMBIGUOUS = lazy_pattern(r"[1-9]\d{0,2}\.\d{3}")
+_NUMERAL = lazy_pattern(rf"[\d{''.join(FRACTIONS)}π]|\bpi\b", re.IGNORECASE)
 _EXPONENT = lazy_pattern(r"\d+(?:\.\d+)?")
 _ORDINAL = lazy_pattern(r"(?:st|nd|rd|th)\b")
 _LABEL = lazy_pattern(rf"(?:\b(?:{'|'.join(WORDS['labels'])})\.?|#)[^\S\n]*\Z", re.IGNORECASE)
@@ -88,6 +89,14 @@ _SIGNS = {"times": "*", "over": "/", "plus": "+", "minus": "-", "power": "^"}
 def may_calculate(text: str) -> bool:
     """Whether a text says anywhere that something equals something; splitting it into tokens takes much longer."""
     return _STATES.search(text) is not None
+
+
+def may_equate_numbers(text: str) -> bool:
+    """Whether a text says so between two numbers."""
+    if has_number_word(text):
+        return may_calculate(text)
+    numerals = [found.start() for found in _NUMERAL.finditer(text)]
+    return len(numerals) > 1 and _STATES.search(text, numerals[0], numerals[-1]) is not None
 
 
 def is_restated(sign: str) -> bool:

@@ -14,6 +14,7 @@ from soliloquy.recipes.tutors import draw_tutor
 from soliloquy.runtime.ask import Ask
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.seeds import draw
+from soliloquy.truth.ledger import ledger_of
 from soliloquy.v1.conversation_pb2 import Conversation, Intent, Knowledge, StudentReply
 from soliloquy.v1.events_pb2 import ConversationStarted, StudentReplied, TutorReplied
 
@@ -44,7 +45,7 @@ async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
 
 def _is_right(conversation: Conversation) -> bool:
     step = progress_by_turn(conversation)[len(conversation.turns) - 1].step
-    answer = claimed_answer(conversation.turns[-1], conversation.problem, step)
+    answer = claimed_answer(conversation.turns[-1], ledger_of(conversation.problem), step)
     return answer is not None and answer.right is True
 
 

@@ -55,7 +55,7 @@ class TurnTruth:
         facts, said, step = self.heard.facts, self.turn.student, self.progress.step
         if not facts:
             return StudentAnswer()
-        answer = claimed_answer(self.turn, facts.problem, step)
+        answer = claimed_answer(self.turn, facts.ledger, step)
         is_told = bool(said.claims) or facts.problem.steps[step - 1].HasField("result")
         # A record whose message was changed claims what nobody says.
         if answer is not None and is_told and all(is_in(said.text, claim) for claim in said.claims):

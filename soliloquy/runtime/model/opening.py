@@ -31,9 +31,12 @@ class CountedModel:
         self._model = model
         self._name = name
         self._endpoint = endpoint
+        self._metrics: dict[str, metrics.RoleMetrics] = {}
 
     async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
-        labels = (self._name, request.role)
+        own = self._metrics.get(request.role)
+        if own is None:
+            own = self._metrics[request.role] = metrics.RoleMetrics(self._name, request.role)
         began, outcome = time.perf_counter(), "failed"
         try:
             completion = await self._model.generate(request, stream_listener)
@@ -42,14 +45,14 @@ class CountedModel:
             outcome = "refused"
             raise
         finally:
-            metrics.CALLS.labels(*labels, outcome).inc()
-            metrics.CALL.labels(*labels).observe(time.perf_counter() - began, spans.exemplar())
+            metrics.CALLS.labels(self._name, request.role, outcome).inc()
+            own.seconds.observe(time.perf_counter() - began, spans.exemplar())
             spans.note(endpoint=self._name, outcome=outcome)
         used, cost, unpriced = bill_of(self._endpoint, completion)
         for kind, tokens in disjoint(used).items():
-            metrics.TOKENS.labels(*labels, kind).inc(tokens)
-        metrics.COST.labels(*labels).inc(cost)
-        metrics.UNPRICED.labels(*labels).inc(unpriced)
+            own.tokens[kind].inc(tokens)
+        own.cost.inc(cost)
+        own.unpriced.inc(unpriced)
         return completion
 
 
