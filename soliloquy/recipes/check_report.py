@@ -3,8 +3,9 @@
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -36,14 +37,19 @@ class CheckedTurn:
     reply: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class CheckedConversation:
     turns: Sequence[CheckedTurn]
     faults: Sequence[str]
-    # Findings of rules that do not condemn.
-    marks: Sequence[str] = ()
+    # Asks the rules that do not condemn; a run has no use for their findings.
+    find_marks: Callable[[], Sequence[str]] = list
     # The rules that could not be applied, each with what the conversation lacks.
     lacking: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def marks(self) -> Sequence[str]:
+        """Returns the findings of rules that do not condemn."""
+        return self.find_marks()
 
 
 def with_unverified(checked: CheckedConversation) -> CheckedConversation:

@@ -163,7 +163,8 @@ def is_in(text: str, claim: Claim) -> bool:
     return any(
         (one.value == claim.value and _may_be(one, claim))
         or is_same(one, claim.value, claim.unit, _ROUNDED, roughly=True)
-        for one in (*quantities_in(text), *calculations_in(text))
+        for read in (quantities_in, calculations_in)
+        for one in read(text)
     )
 
 

@@ -117,9 +117,10 @@ def broken(
             yield Broken(name, turn, evidence)
 
 
-def parted(found: Iterable[Broken], book: Rulebook) -> tuple[list[str], list[str]]:
-    """Returns the faults that condemn a conversation, and the others."""
-    faults: tuple[list[str], list[str]] = [], []
-    for one in found:
-        faults[not book.condemns(one.rule)].append(str(one))
-    return faults
+def parted(
+    broken: Callable[[Collection[str]], Iterable[Broken]], book: Rulebook
+) -> tuple[list[str], Callable[[], list[str]]]:
+    """Returns the faults that condemn a conversation, and what finds the others."""
+    condemning = [name for name in book.rules if book.condemns(name)]
+    others = [name for name in book.rules if not book.condemns(name)]
+    return list(map(str, broken(condemning))), lambda: list(map(str, broken(others)))

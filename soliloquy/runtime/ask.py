@@ -134,7 +134,8 @@ class Ask:
             for name in ("model", "engine", "adapter_digest", "endpoint"):
                 setattr(call, name, getattr(completion, name))
             for name in _COUNTS:
-                setattr(call, name, getattr(call, name) + getattr(completion, name))
+                if count := getattr(completion, name):
+                    setattr(call, name, getattr(call, name) + count)
             words = words_of(completion)
             call.raw.append(words.text)
             if words.thoughts:

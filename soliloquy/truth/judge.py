@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from soliloquy.texts.utterances import content_words
@@ -88,7 +87,7 @@ def compare(written: WrittenQuantity, entry: LedgerEntry) -> bool | None:
     if own.unit == "%" and written.unit is None and is_same(written, own.value / 100, "", entry.tolerance):
         return True
     is_named = bool(own.unit) and not unit(own.unit).measure
-    if is_named and written.unit is not None and is_same(replace(written, unit=None), own.value, "", entry.tolerance):
+    if is_named and written.unit is not None and is_same(written._replace(unit=None), own.value, "", entry.tolerance):
         # Nothing is known of a unit that is in no table: "5 dpt" may be "5 1/m".
         return None
     is_decimal = not own.unit and not own.value.is_integer()
@@ -104,7 +103,7 @@ def _forms(written: WrittenQuantity, stated_unit: str) -> list[WrittenQuantity]:
     """Returns what a quantity may mean: an answer without a unit contradicts none, "5 degrees" may be a temperature."""
     is_temperature = written.unit == _DEGREE and unit(stated_unit).kind == _TEMPERATURE
     is_free = written.unit is not None and (is_temperature or not stated_unit)
-    return [written, replace(written, unit=None)] if is_free else [written]
+    return [written, written._replace(unit=None)] if is_free else [written]
 
 
 def judge_text(text: str, entry: LedgerEntry, ledger: Ledger, asked: str = "") -> bool | None:
@@ -171,7 +170,7 @@ def _answers(written: WrittenQuantity, entry: LedgerEntry) -> bool:
     """Whether a quantity may be meant as the value of an entry: of its kind, or with its number in a wrong unit."""
     wanted, own = unit(entry.quantity.unit), _forms(written, entry.quantity.unit)[-1].unit
     is_of_kind = not wanted.measure or own is None or own.read_as(wanted.kind).kind == wanted.kind
-    return is_of_kind or is_same(replace(written, unit=None), entry.quantity.value, "", entry.tolerance)
+    return is_of_kind or is_same(written._replace(unit=None), entry.quantity.value, "", entry.tolerance)
 
 
 def _is_any(written: WrittenQuantity, entries: Sequence[LedgerEntry]) -> bool:

@@ -3,9 +3,9 @@
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from soliloquy.truth.exactness import is_exact, is_right
 from soliloquy.truth.expressions import BadExpression, Unworkable, parse_expression
@@ -43,8 +43,7 @@ _SMALLER_UNITS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenQuantity:
+class WrittenQuantity(NamedTuple):
     """A number with its unit, as a text states it."""
 
     value: float
@@ -108,7 +107,7 @@ def _combine(before: WrittenQuantity, rest: WrittenQuantity, between: str) -> Wr
     if rest.value < 0 or rest.value * scale >= 1:
         return None
     value = before.value + rest.value * scale
-    return replace(before, value=value, half=min(rest.half, 0.5) * scale, digits=EXACT, end=rest.end)
+    return before._replace(value=value, half=min(rest.half, 0.5) * scale, digits=EXACT, end=rest.end)
 
 
 def _quantities(text: str, *, pronouns: bool) -> Iterator[WrittenQuantity]:

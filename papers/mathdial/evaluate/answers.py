@@ -10,7 +10,7 @@ student's message comes to needs no such name, and one who says what it claims i
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Self
 
 from soliloquy.recipes.mathdial.confusion import confusion_of
@@ -99,7 +99,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 def _quantities(sentence: str) -> Iterator[WrittenQuantity]:
     for said in quantities_in(sentence):
-        yield replace(said, value=-said.value) if _MINUS.search(sentence[: said.start]) else said
+        yield said._replace(value=-said.value) if _MINUS.search(sentence[: said.start]) else said
 
 
 def _assertions(sentence: str) -> Iterator[WrittenQuantity]:

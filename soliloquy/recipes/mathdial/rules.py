@@ -44,10 +44,9 @@ def checked(conversation: Conversation) -> CheckedConversation:
 
 def check_by(conversation: Conversation, book: Rulebook) -> CheckedConversation:
     turns = [_checked_turn(turn, conversation) for turn in conversation.turns]
-    faults, marks = parted(_broken(conversation, book.rules, len(turns)), book)
-    return CheckedConversation(
-        turns=turns, faults=faults, marks=marks, lacking=inapplicable(conversation, BOOK, _NEEDS)
-    )
+    faults, find_marks = parted(lambda names: _broken(conversation, names, len(turns)), book)
+    lacking = inapplicable(conversation, BOOK, _NEEDS)
+    return CheckedConversation(turns=turns, faults=faults, find_marks=find_marks, lacking=lacking)
 
 
 def _broken(conversation: Conversation, names: Collection[str], last: int) -> Iterable[Broken]:

@@ -5,7 +5,6 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 
 from soliloquy.recipes.claims import unit_in
 from soliloquy.recipes.scaffold.labels_pb2 import SubQuestion
@@ -71,12 +70,12 @@ def _without_unit(found: WrittenQuantity, wanted: Quantity) -> Iterator[WrittenQ
         return
     if not wanted.unit and found.unit == _MINUTE:
         # "2 h 30 min" for 2.5
-        yield replace(found, value=found.value / 60, unit=None)
+        yield found._replace(value=found.value / 60, unit=None)
     known = unit(wanted.unit)
     # "9 degrees" may be an angle or a temperature.
     are_degrees = _DEGREE in (known, found.unit) and _DEGREES.issuperset((known, found.unit))
     if not wanted.unit or are_degrees or _is_rate(found.unit, known) or _is_rate(known, found.unit):
-        yield replace(found, unit=None)
+        yield found._replace(unit=None)
 
 
 def _is_rate(one: Unit, other: Unit) -> bool:

@@ -52,8 +52,8 @@ def check(conversation: Conversation) -> CheckedConversation:
 def check_by(conversation: Conversation, book: Rulebook) -> CheckedConversation:
     lacking = inapplicable(conversation, BOOK, _NEEDS)
     turns = [] if "state" in lacking else [_checked_turn(turn, conversation) for turn in conversation.turns]
-    faults, marks = parted(_broken(conversation, book.rules, len(conversation.turns)), book)
-    return CheckedConversation(turns=turns, faults=faults, marks=marks, lacking=lacking)
+    faults, find_marks = parted(lambda names: _broken(conversation, names, len(conversation.turns)), book)
+    return CheckedConversation(turns=turns, faults=faults, find_marks=find_marks, lacking=lacking)
 
 
 def _broken(conversation: Conversation, names: Collection[str], last: int) -> Iterator[Broken]:

@@ -1,6 +1,6 @@
 """Tracks which step a conversation has reached."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from soliloquy.recipes.soliloquy.labels_pb2 import (
     STEP_STATE_ALL_FINISHED,
@@ -17,8 +17,7 @@ from soliloquy.v1.conversation_pb2 import (
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class StepProgress:
+class StepProgress(NamedTuple):
     """The current step, the number of steps, and the wrong answers given to the current step."""
 
     step: int

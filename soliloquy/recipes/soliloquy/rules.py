@@ -34,9 +34,9 @@ def check_by(conversation: Conversation, book: Rulebook) -> CheckedConversation:
     book = book.on_plan(conversation.problem)
     lacking = inapplicable(conversation, BOOK)
     truths = assess(conversation, by_steps="verdict" not in lacking)
-    faults, marks = parted(_found(conversation, book.rules, truths, lacking), book)
+    faults, find_marks = parted(lambda names: _found(conversation, names, truths, lacking), book)
     turns = list(map(_checked_turn, truths))
-    return CheckedConversation(turns=turns, faults=faults, marks=marks, lacking=lacking)
+    return CheckedConversation(turns=turns, faults=faults, find_marks=find_marks, lacking=lacking)
 
 
 def _broken(conversation: Conversation, names: Collection[str], last: int) -> Iterable[Broken]:
