@@ -115,7 +115,8 @@ class Ask:
                 draw_key=self.draw_key,
                 fallback=self.fallback,
             )
-            request.record.CopyFrom(self.record(prompt))
+            # A message that a constructor is given is written and read again.
+            write_record(request.record, self.conversation or Conversation(problem=self.problem), prompt.slots)
             began = time.perf_counter()
             with spans.child(f"model {self.role}", "client", role=self.role, state=prompt.name, ask=len(call.raw) + 1):
                 try:
@@ -166,10 +167,6 @@ class Ask:
         self._close(call, OUTCOMES.get(type(problem), ParseOutcome.PARSE_OUTCOME_FAILED))
         raise Unusable(f"{prompt.name}: unusable after {len(call.raw)} asks: {problem}")
 
-    def record(self, prompt: Prompt) -> Record:
-        """Returns what a prompt is written from."""
-        return record_of(self.conversation or Conversation(problem=self.problem), prompt.slots)
-
     def _again(self, prompt: Prompt, raw: str, reason: str) -> list[Message]:
         """Returns a prompt with its last answer and why it cannot be used."""
         return [
@@ -183,23 +180,17 @@ class Ask:
         ANSWERS.labels(self.role, ParseOutcome.Name(outcome).removeprefix("PARSE_OUTCOME_").lower()).inc()
 
 
-def record_of(conversation: Conversation, slots: Mapping[str, str]) -> Record:
-    """Returns what a prompt about a conversation is written from."""
-    record = Record(
-        persona=conversation.persona,
-        tutor_persona=conversation.tutor_persona,
-        labels=conversation.labels,
-        person=conversation.person,
-        slots=slots,
-    )
-    # A message that a constructor is given is written and read again.
+def write_record(record: Record, conversation: Conversation, slots: Mapping[str, str]) -> None:
+    """Writes what a prompt about a conversation is written from."""
+    record.persona, record.tutor_persona = conversation.persona, conversation.tutor_persona
+    record.labels, record.person = conversation.labels, conversation.person
+    record.slots.update(slots)
     record.problem.CopyFrom(conversation.problem)
     record.problem.enrichment.ClearField("calls")
     for turn in conversation.turns:
         told = record.turns.add()
         told.CopyFrom(turn)
         told.ClearField("calls")
-    return record
 
 
 def _checked(value: A, check: Callable[[A], None], *, is_last: bool) -> A:

@@ -14,6 +14,8 @@ _CLOSING = rf"(?:[<\[]/(?:{_TAGS})[>\]]|◁/think▷)"
 # Everything before the last closing mark, where its opening is missing.
 _THROUGH_CLOSING = re.compile(rf"(?P<thought>.*){_CLOSING}", re.DOTALL | re.IGNORECASE)
 _LAST_CLOSING = re.compile(rf"{_CLOSING}\s*\Z", re.IGNORECASE)
+# Lists and objects of JSON open no mark.
+_MAY_MARK = re.compile(r"[<\[][\w/|]|◁")
 _CLOSING_MARK = re.compile(_CLOSING, re.IGNORECASE)
 # Longer than any closing mark.
 _LONGEST_MARK = 32
@@ -46,7 +48,7 @@ def parts_of(text: str) -> Parts:
     """Splits an answer into its words and thoughts, whose opening or closing mark may be missing."""
     if announced := _ANNOUNCED.match(text):
         return Parts(text[announced.end() :].strip(), (announced["thought"] or announced["other"]).strip())
-    if not any(mark in text for mark in "<[◁") and not text.lstrip().startswith("assistant"):
+    if not _MAY_MARK.search(text) and not text.lstrip().startswith("assistant"):
         return Parts(text, "")
     if "<|channel|>" in text:
         return _channels(text)

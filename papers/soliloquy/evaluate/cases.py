@@ -15,7 +15,7 @@ from soliloquy.recipes.claims import record_claims
 from soliloquy.recipes.soliloquy import prompting
 from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels
 from soliloquy.recipes.soliloquy.truth import TurnTruth, assess
-from soliloquy.runtime.ask import record_of
+from soliloquy.runtime.ask import write_record
 from soliloquy.runtime.seeds import digest, draw, seed
 from soliloquy.truth.quantities import quantities_in
 from soliloquy.v1.conversation_pb2 import (
@@ -130,13 +130,8 @@ class Rehearsal:
             said = _believing(slips[number % len(slips)])
             prompt = prompting.student(before, before.turns, said)
             chance = seed(self.seed, right.id, "wrong", number)
-            asked = GenerateRequest(
-                role="student",
-                prompt=prompt.name,
-                messages=prompt.messages,
-                seed=chance,
-                record=record_of(before, prompt.slots),
-            )
+            asked = GenerateRequest(role="student", prompt=prompt.name, messages=prompt.messages, seed=chance)
+            write_record(asked.record, before, prompt.slots)
             spoken = StudentMessage.read((await self.loop.model.generate(asked)).text)[0]
             wrong = deepcopy(before)
             turn = wrong.turns.add(number=right.turns[-1].number, student=said)
