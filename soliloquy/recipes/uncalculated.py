@@ -13,6 +13,6 @@ def check_uncalculated(conversation: Conversation, turns: Sequence[Turn]) -> Fin
     for turn in turns:
         if turn.HasField("calculation") or turn.student.intent == Intent.INTENT_OPENING:
             continue
-        given = values_in(conversation.problem.question)
-        if result := next((claim for claim in turn.student.claims if claim.value not in given), None):
+        question = conversation.problem.question
+        if result := next((claim for claim in turn.student.claims if claim.value not in values_in(question)), None):
             yield turn.number, f"the student comes to {format_value(result.value, result.unit)!r}"

@@ -119,7 +119,7 @@ def judge_text(text: str, entry: LedgerEntry, ledger: Ledger, asked: str = "") -
     ruled = [(one, compare(one.quantity, entry)) for one in found]
     given = [own for own in ledger.entries if own != entry and own.role == LEDGER_ROLE_GIVEN]
     others = [one for one, right in ruled if right is False and _answers(one.quantity, entry)]
-    said = values_in(asked)
+    said = values_in(asked) if others else ()
     unknown = [one for one in others if one.quantity.value not in said and not _is_any(one.quantity, ledger.entries)]
     if right := [one for one, ruling in ruled if ruling]:
         told = max(right, key=lambda one: (one.force, one.quantity.start))
