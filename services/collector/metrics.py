@@ -1,11 +1,10 @@
 """Counts finished conversations for dashboards."""
 
-from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 from soliloquy.dataset.mending_counts import SENT_BACK, STANDS, TAKEN_BACK, is_read_at_once, tries
 from soliloquy.recipes.check_report import CheckedConversation
-from soliloquy.runtime.metrics import counter, gauge
+from soliloquy.runtime.metrics import counter, gauge, series
 from soliloquy.runtime.model.costs import disjoint, use_of
 from soliloquy.v1.conversation_pb2 import Conversation, ParseOutcome, Turn
 
@@ -27,10 +26,10 @@ def count(conversation: Conversation, checked: CheckedConversation) -> None:
         REASONS.labels(recipe, reason).inc()
     for told in checked.turns:
         if told.verdict_true is not None:
-            VERDICTS.labels(recipe, "true" if told.verdict_true else "untrue").inc()
+            series(VERDICTS, recipe, "true" if told.verdict_true else "untrue").inc()
     for turn in conversation.turns:
         calculates, mended = turn.HasField("calculation"), bool(turn.rejected)
-        TURNS.labels(recipe, outcome, *("yes" if so else "no" for so in (calculates, mended))).inc()
+        series(TURNS, recipe, outcome, *("yes" if so else "no" for so in (calculates, mended))).inc()
     _count_answers(conversation.turns, recipe, outcome, STANDS)
     for rewind in conversation.rewinds:
         REWINDS.labels(recipe, rewind.rule).inc()
@@ -38,7 +37,6 @@ def count(conversation: Conversation, checked: CheckedConversation) -> None:
 
 
 def _count_answers(turns: Iterable[Turn], recipe: str, outcome: str, fate: str) -> None:
-    first_tries, used = Counter[tuple[str, ...]](), defaultdict[tuple[str, str], float](float)
     for turn in turns:
         for one in turn.rejected:
             ANSWERS_SENT_BACK.labels(recipe, one.role, one.rule).inc()
@@ -47,11 +45,7 @@ def _count_answers(turns: Iterable[Turn], recipe: str, outcome: str, fate: str) 
         stood = tries(answers, back, {one.role for one in turn.rejected})
         for place, call in enumerate(turn.calls):
             if place in stood:
-                first_tries[call.role, call.model, "stood" if stood[place] else "mended"] += 1
+                series(FIRST_TRIES, recipe, call.role, call.model, "stood" if stood[place] else "mended").inc()
             came_to = SENT_BACK if place in back and fate == STANDS else fate
             for kind, tokens in disjoint(use_of(call)).items():
-                used[kind, came_to] += tokens
-    for labels, tries_of_role in first_tries.items():
-        FIRST_TRIES.labels(recipe, *labels).inc(tries_of_role)
-    for labels, tokens in used.items():
-        TOKENS.labels(recipe, outcome, *labels).inc(tokens)
+                series(TOKENS, recipe, outcome, kind, came_to).inc(tokens)

@@ -5,7 +5,6 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -37,18 +36,17 @@ class CheckedTurn:
     reply: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class CheckedConversation:
     turns: Sequence[CheckedTurn]
     faults: Sequence[str]
-    # Asks the rules that do not condemn; a run has no use for their findings.
+    # Asks the rules that do not condemn; a run has no use for what they find.
     find_marks: Callable[[], Sequence[str]] = list
     # The rules that could not be applied, each with what the conversation lacks.
     lacking: Mapping[str, str] = field(default_factory=dict)
 
-    @cached_property
+    @property
     def marks(self) -> Sequence[str]:
-        """Returns the findings of rules that do not condemn."""
         return self.find_marks()
 
 

@@ -17,13 +17,11 @@ def check_given_values(conversation: Conversation, turns: Sequence[Turn]) -> Fin
         description = turn.calculation.description
         if not turn.calculation.attempts or not description:
             continue
-        code = turn.calculation.attempts[-1].code
-        given = [(name, value) for name, value in _given(code) if value not in COUNTS]
-        described = {number.value for number in numbers_in(description)} if given else set[float]()
-        others = [(name, value) for name, value in given if value not in described]
-        known = KnownNumbers(_told(conversation, turn), code) if others else None
+        described = {number.value for number in numbers_in(description)}
+        others = [(name, value) for name, value in _given(turn.calculation.attempts[-1].code) if value not in described]
+        known = KnownNumbers(_told(conversation, turn), turn.calculation.attempts[-1].code) if others else None
         for name, value in others:
-            if known and not known.sources(stated_value(value)):
+            if known and value not in COUNTS and not known.sources(stated_value(value)):
                 yield turn.number, f"the program takes {name} = {value:g}, which nobody gave"
 
 

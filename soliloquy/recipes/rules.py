@@ -121,6 +121,5 @@ def parted(
     broken: Callable[[Collection[str]], Iterable[Broken]], book: Rulebook
 ) -> tuple[list[str], Callable[[], list[str]]]:
     """Returns the faults that condemn a conversation, and what finds the others."""
-    condemning = [name for name in book.rules if book.condemns(name)]
-    others = [name for name in book.rules if not book.condemns(name)]
+    condemning, others = ([name for name in book.rules if book.condemns(name) is does] for does in (True, False))
     return list(map(str, broken(condemning))), lambda: list(map(str, broken(others)))

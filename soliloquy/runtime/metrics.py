@@ -5,9 +5,11 @@ import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from prometheus_client import Counter, Gauge, Histogram
+
+M = TypeVar("M", Counter, Histogram)
 
 FILE = Path(__file__).with_name("metrics.toml")
 
@@ -54,6 +56,12 @@ def gauge(name: str) -> Gauge:
 def histogram(name: str) -> Histogram:
     metric = _metric(name, "histogram")
     return Histogram(name, metric.help, metric.labels, buckets=metric.buckets)
+
+
+@functools.cache
+def series(metric: M, *labels: str) -> M:
+    """Returns the series of a metric with these labels; the metric itself takes much longer to find it."""
+    return metric.labels(*labels)
 
 
 def _metric(name: str, kind: str) -> Metric:

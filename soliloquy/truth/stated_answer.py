@@ -74,7 +74,6 @@ def answer_in(message: str, wanted: str, given: frozenset[float] = frozenset()) 
 def denied_numbers(text: str) -> list[Value]:
     """Returns the numbers that a text denies: "not 5 seconds"."""
     text = without_markup(text)
-    # Most texts deny nothing, and need no parsing.
     numbers = numbers_in_digits(text) if _DENIES.search(text) else ()
     return [one for one in numbers if _CUES["denied"].search(_before(text, one.start))]
 

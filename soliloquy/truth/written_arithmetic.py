@@ -93,9 +93,7 @@ def may_calculate(text: str) -> bool:
 
 def may_equate_numbers(text: str) -> bool:
     """Whether a text says so between two numbers."""
-    if has_number_word(text):
-        return may_calculate(text)
-    numerals = [found.start() for found in _NUMERAL.finditer(text)]
+    numerals = [0, len(text)] if has_number_word(text) else [found.start() for found in _NUMERAL.finditer(text)]
     return len(numerals) > 1 and _STATES.search(text, numerals[0], numerals[-1]) is not None
 
 

@@ -10,10 +10,7 @@ from soliloquy.v1.conversation_pb2 import LedgerEntry, Problem, Quantity
 
 
 class Facts:
-    """The facts of a problem: its results, the values of its symbols, and the results that its question reveals.
-
-    Each is made at its first use: most turns need few of them.
-    """
+    """The facts of a problem, each made at its first use: most turns need few of them."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -36,11 +33,6 @@ class Facts:
     @cached_property
     def question(self) -> Sequence[WrittenQuantity]:
         return quantities_in(self.problem.question)
-
-    @cached_property
-    def told(self) -> set[int]:
-        """Returns the results that the question itself reveals."""
-        return self.among(self.question)
 
     @cached_property
     def values(self) -> Mapping[str, float]:

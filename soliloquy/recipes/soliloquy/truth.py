@@ -19,8 +19,6 @@ from soliloquy.truth.markup import without_markup
 from soliloquy.truth.quantities import WrittenQuantity, calculations_in, quantities_in
 from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_PROSE, Conversation, LedgerEntry, Turn
 
-_NOWHERE = StepProgress(step=0, steps=0, wrong_answers=0)
-
 
 @dataclass(frozen=True, kw_only=True)
 class TurnTruth:
@@ -32,7 +30,7 @@ class TurnTruth:
 
     @property
     def progress(self) -> StepProgress:
-        return self.heard.progress[self.at] if self.heard.facts else _NOWHERE
+        return self.heard.progress[self.at] if self.heard.facts else StepProgress(step=0, steps=0, wrong_answers=0)
 
     @property
     def is_guess(self) -> bool:
@@ -79,8 +77,8 @@ class TurnTruth:
         if not facts:
             return ()
         told, computed = [*quantities_in(text), *calculations_in(text)], computed_values(self.turn) if is_read else []
+        # What was said before only makes fewer results early.
         if not any(early_results(text, told, (), facts, self.progress.step, computed)):
-            # Nothing that was said before could make a result early.
             return ()
         heard = self.heard.until(self.at)
         early = informative_quantities(heard.told, heard.before) if is_read else heard.told
@@ -124,7 +122,7 @@ class _Heard:
 
 
 def _hear(conversation: Conversation, facts: Facts) -> Iterator[_HeardTurn]:
-    said = set(facts.told)
+    said = facts.among(facts.question)
     # The results whose calculations the student has written out; the tutor may repeat these, without the result.
     worked: set[int] = set()
     solved: set[int] = set()

@@ -1,7 +1,6 @@
 """Metrics of model calls. Labels are names from the settings, so there are few."""
 
 from soliloquy.runtime.metrics import counter, gauge, histogram
-from soliloquy.runtime.model.costs import KINDS
 
 CALLS = counter("soliloquy_model_calls_total")
 FAULTS = counter("soliloquy_model_faults_total")
@@ -16,14 +15,3 @@ SHUT = gauge("soliloquy_model_shut")
 BATCHES = gauge("soliloquy_model_batches")
 BATCHED = gauge("soliloquy_model_batched_requests")
 UNBATCHED = gauge("soliloquy_model_unbatched_requests")
-
-
-class RoleMetrics:
-    """The metrics of a role's calls of an endpoint."""
-
-    def __init__(self, endpoint: str, role: str) -> None:
-        labels = (endpoint, role)
-        self.seconds = CALL.labels(*labels)
-        self.tokens = {kind: TOKENS.labels(*labels, kind) for kind in KINDS}
-        self.cost = COST.labels(*labels)
-        self.unpriced = UNPRICED.labels(*labels)

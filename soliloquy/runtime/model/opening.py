@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.metrics import series
 from soliloquy.runtime.model import ModelRefused, Reserve, StreamingModel, StreamListener, metrics
 from soliloquy.runtime.model.costs import bill_of, disjoint
 from soliloquy.runtime.model.keys import key_of
@@ -31,12 +32,9 @@ class CountedModel:
         self._model = model
         self._name = name
         self._endpoint = endpoint
-        self._metrics: dict[str, metrics.RoleMetrics] = {}
 
     async def generate(self, request: GenerateRequest, stream_listener: StreamListener | None = None) -> Completion:
-        own = self._metrics.get(request.role)
-        if own is None:
-            own = self._metrics[request.role] = metrics.RoleMetrics(self._name, request.role)
+        labels = (self._name, request.role)
         began, outcome = time.perf_counter(), "failed"
         try:
             completion = await self._model.generate(request, stream_listener)
@@ -45,14 +43,14 @@ class CountedModel:
             outcome = "refused"
             raise
         finally:
-            metrics.CALLS.labels(self._name, request.role, outcome).inc()
-            own.seconds.observe(time.perf_counter() - began, spans.exemplar())
+            series(metrics.CALLS, *labels, outcome).inc()
+            series(metrics.CALL, *labels).observe(time.perf_counter() - began, spans.exemplar())
             spans.note(endpoint=self._name, outcome=outcome)
         used, cost, unpriced = bill_of(self._endpoint, completion)
         for kind, tokens in disjoint(used).items():
-            own.tokens[kind].inc(tokens)
-        own.cost.inc(cost)
-        own.unpriced.inc(unpriced)
+            series(metrics.TOKENS, *labels, kind).inc(tokens)
+        series(metrics.COST, *labels).inc(cost)
+        series(metrics.UNPRICED, *labels).inc(unpriced)
         return completion
 
 
