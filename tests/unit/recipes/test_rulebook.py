@@ -1,5 +1,6 @@
 """A table of rules that contradicts itself is refused in one line, before anything runs."""
 
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from deploy import rules_table
 from soliloquy.recipes.recipe import find
 from soliloquy.recipes.rulebook import BadRules, rulebook
+from soliloquy.recipes.rules import Broken, parted
 from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_PROSE, Problem
 from tests.cases import each_case
 from tests.unit.recipes.conversations import conversation, sound_turns
@@ -72,6 +74,21 @@ def test_a_conversation_is_counted_as_other_rules_would_have_it() -> None:
     assert (checked.faults, [mark.partition(":")[0] for mark in checked.marks]) == ([], ["length"])
     without = rules.book.under({name: one for name, one in own.items() if name != "length"}, "as_if.toml", own)
     assert (rules.check_by(made, without).faults, rules.check_by(made, without).marks) == ([], [])
+
+
+def test_rules_that_do_not_condemn_are_asked_only_when_their_findings_are_read() -> None:
+    rules = find("soliloquy").rules
+    assert rules
+    asked: list[str] = []
+
+    def broken(names: Collection[str]) -> Sequence[Broken]:
+        asked.extend(names)
+        return ()
+
+    _, find_marks = parted(broken, rules.book)
+    assert {*asked} == {name for name in rules.book.rules if rules.book.condemns(name)}
+    find_marks()
+    assert sorted(asked) == sorted(rules.book.rules)
 
 
 def test_a_rule_does_less_on_a_plan_that_was_read_from_prose() -> None:
