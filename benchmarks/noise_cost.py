@@ -9,7 +9,8 @@ import click
 from rich.console import Console
 
 from benchmarks.command import AS_JSON, generated, status_line, table
-from soliloquy.dataset.mending_counts import SENT_BACK, STANDS, TAKEN_BACK, MendingCounts
+from soliloquy.dataset.answer_fates import SENT_BACK, STANDS, TAKEN_BACK
+from soliloquy.dataset.mending_counts import MendingCounts
 from soliloquy.dataset.reading import Dataset
 from soliloquy.standin.faults import LEVELS
 from soliloquy.v1.conversation_pb2 import Conversation

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from soliloquy.dataset.mending_counts import SENT_BACK, STANDS, TAKEN_BACK, is_read_at_once, tries
+from soliloquy.dataset.answer_fates import SENT_BACK, STANDS, TAKEN_BACK, is_read_at_once, tries
 from soliloquy.recipes.check_report import CheckedConversation
 from soliloquy.runtime.metrics import counter, gauge, series
 from soliloquy.runtime.model.costs import disjoint, use_of

@@ -8,10 +8,11 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from soliloquy.dataset.answer_fates import SENT_BACK, STANDS, TAKEN_BACK
 from soliloquy.dataset.figures import all_figures
 from soliloquy.dataset.labelling import title_of
 from soliloquy.dataset.manner import REACTIONS
-from soliloquy.dataset.mending_counts import SENT_BACK, STANDS, TAKEN_BACK, MendingCounts
+from soliloquy.dataset.mending_counts import MendingCounts
 from soliloquy.dataset.statistics import LETTERS, Statistics
 from soliloquy.dataset.tables import counts, plain, share, table
 from soliloquy.recipes.labels import columns_of

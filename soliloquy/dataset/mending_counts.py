@@ -1,18 +1,16 @@
 """Counts the answers that stood at the first try, those that went back or were taken back, and their tokens."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow.compute as pc
 
+from soliloquy.dataset.answer_fates import SENT_BACK, STANDS, TAKEN_BACK, is_read_at_once, tries
 from soliloquy.dataset.columns import below, value_counts
 from soliloquy.runtime.arrow import pa
 
 _KINDS = ("prompt", "completion")
-# The fates of an answer in a conversation.
-STANDS, SENT_BACK, TAKEN_BACK = "stand", "sent back", "taken back"
 # The role and the model that answered.
 Answerer = tuple[str, str]
 
@@ -82,21 +80,3 @@ class MendingCounts:
             answerer = calls[place]["role"], calls[place]["model"]
             self.first[answerer] += 1
             self.stood[answerer] += stood
-
-
-def is_read_at_once(outcome: str) -> bool:
-    return outcome in ("PARSE_OUTCOME_STRICT", "PARSE_OUTCOME_REPAIRED")
-
-
-def tries(answers: Sequence[tuple[str, bool]], back: Collection[int], mended: Collection[str]) -> dict[int, bool]:
-    """Returns the places of a turn's answers that stand, and whether the first try at each stood.
-
-    An answer is its role and whether it was read at once; the roles in `mended` had answers that went `back`.
-    """
-    stood, still_mended = dict[int, bool](), {*mended}
-    for place, (role, at_once) in enumerate(answers):
-        if place not in back:
-            stood[place] = at_once and role not in still_mended
-            # The first answer that stands came after the one that was sent back.
-            still_mended.discard(role)
-    return stood

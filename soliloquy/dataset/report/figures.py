@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from html import escape
 
+from soliloquy.dataset.answer_fates import SENT_BACK, TAKEN_BACK
 from soliloquy.dataset.card import evaluations_in, response_meanings, responses_of, thing
 from soliloquy.dataset.durations import BINS_A_DECADE, Durations, Histogram, bin_start, quantile
 from soliloquy.dataset.figures import all_figures
 from soliloquy.dataset.manner import REACTIONS, Manner
-from soliloquy.dataset.mending_counts import SENT_BACK, TAKEN_BACK
 from soliloquy.dataset.report.findings import Findings
 from soliloquy.dataset.report.plots import (
     Axes,
