@@ -21,7 +21,8 @@ from benchmarks.command import AS_JSON, Tell, rounds_option, show, spread, statu
 from benchmarks.figures import judged, merged, quantile
 from soliloquy.cli.options import free_address
 from soliloquy.runs.assignment import Assignment, GatewayAssignment
-from soliloquy.runs.supervision import Supervisor, worker_spec
+from soliloquy.runs.supervision import Supervisor
+from soliloquy.runs.worker import worker_spec
 from soliloquy.runtime.events import Event, first_event
 from soliloquy.runtime.seeds import digest
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
@@ -190,7 +191,7 @@ async def _over_http(assignment: GatewayAssignment, run: str) -> Watch:
 async def _gateway(log: Path) -> AsyncIterator[tuple[GatewayAssignment, int]]:
     """Runs a gateway in a process of its own, and yields its assignment and its process id."""
     assignment = GatewayAssignment(settings=GatewaySettings(listen=free_address(), grpc=free_address()))
-    name = f"bench-{time.monotonic_ns()}"
+    name = f"bench-{time.monotonic_ns() % 10**9}"
     supervisor = Supervisor([worker_spec(name, Assignment(services=(), transport=log, gateway=assignment, grace=5.0))])
     async with asyncio.TaskGroup() as group:
         keeping = group.create_task(supervisor.run())
@@ -198,10 +199,11 @@ async def _gateway(log: Path) -> AsyncIterator[tuple[GatewayAssignment, int]]:
         yield assignment, _pid(name)
         await supervisor.stop()
         await keeping
+    supervisor.close()
 
 
 def _pid(name: str) -> int:
-    return next(pid for pid in processes.stats() if processes.command(pid).endswith(f"{name}\0".encode()))
+    return next(pid for pid in processes.stats() if Path(f"/proc/{pid}/comm").read_text("utf-8") == f"{name}\n")
 
 
 def _cpu(pid: int) -> float:

@@ -7,9 +7,9 @@ import pstats
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 # Names the folder for the profiles of every process that inherits it.
 PROFILES = "SOLILOQUY_PROFILES"
@@ -57,8 +57,14 @@ def profile_process(folder: Path) -> None:
         for number, profile in enumerate(profiles):
             profile.dump_stats(folder / f"{os.getpid()}-{number}")
 
+    def leave(status: int, exit_at_once: Callable[[int], NoReturn] = os._exit) -> NoReturn:
+        end()
+        exit_at_once(status)
+
     threading.setprofile(begin)
     atexit.register(end)
+    # Workers, which are copies of their command, end by it.
+    os._exit = leave
     begin()
 
 

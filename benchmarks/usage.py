@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 
 from benchmarks.processes import command, cpu_seconds, family, resident_mib, stats
 
-# Marks the processes that serve; the others that a command starts belong to a sandbox.
-_WORKER = b"soliloquy.runs.worker"
 WORKERS, COMMANDS, SANDBOXES = "workers", "commands", "sandboxes"
 
 
@@ -55,6 +53,7 @@ class Usage:
 
 
 def _kind(pid: int, roots: Collection[int]) -> str:
-    if _WORKER in command(pid):
-        return WORKERS
-    return COMMANDS if pid in roots else SANDBOXES
+    if pid in roots:
+        return COMMANDS
+    # The processes that serve are copies of the command; the others that it starts belong to a sandbox.
+    return WORKERS if command(pid) in map(command, roots) else SANDBOXES

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import asdict, replace
 from inspect import Parameter, Signature
 from pathlib import Path
@@ -34,8 +35,8 @@ from soliloquy.cli.service_options import (
 from soliloquy.cli.terminal import echo, stop_signals
 from soliloquy.runs.assignment import Assignment
 from soliloquy.runs.model import ModelSettings
-from soliloquy.runs.supervision import LOG, READY, assignments, keep_up, worker_spec
-from soliloquy.runs.worker import work
+from soliloquy.runs.supervision import LOG, READY, Supervisor, assignments, keep_up
+from soliloquy.runs.worker import work, worker_spec
 from soliloquy.runtime.model.checking import check_endpoints
 from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy.runtime.transports.kafka import KafkaSettings
@@ -175,16 +176,11 @@ def up(
     if console is None and (given := [name for name, value in asdict(gateway).items() if value]):
         flag = "tls-cert" if given[0] == "tls" else given[0].replace("_", "-")
         raise click.UsageError(f"--{flag} requires --console")
-    for fault in uvloop.run(check_endpoints(model.models)):
-        echo(f"soliloquy: {fault}; runs wait until it answers", err=True)
     served = None
     if console:
         place = datasets.store or str(datasets.data)
         served = gateway.assignment(listen=console, datasets=place, models=model.models, sandbox=free_address())
     log = datasets.data / LOG
-    if not kafka:
-        with writing_to(datasets.data, option="--data"):
-            log.parent.mkdir(parents=True, exist_ok=True)
     common = Assignment(
         services=(),
         transport=kafka or log,
@@ -203,4 +199,11 @@ def up(
     where = f"on {kafka.bootstrap if kafka else log}"
     if served:
         where += f", console on {'https' if served.settings.tls else 'http'}://{console}"
-    uvloop.run(keep_up(specs, kafka, where))
+    # Its processes are copies of this one from before it asks or counts anything.
+    with closing(Supervisor(specs, lasting=True)) as supervisor:
+        for fault in uvloop.run(check_endpoints(model.models)):
+            echo(f"soliloquy: {fault}; runs wait until it answers", err=True)
+        if not kafka:
+            with writing_to(datasets.data, option="--data"):
+                log.parent.mkdir(parents=True, exist_ok=True)
+        uvloop.run(keep_up(supervisor, kafka, where))

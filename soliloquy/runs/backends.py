@@ -9,7 +9,6 @@ import time
 import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,8 @@ from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.model import ModelSettings
 from soliloquy.runs.plan import Plan
 from soliloquy.runs.progress import SUBMITTED, overdue
-from soliloquy.runs.supervision import ProcessSpec, Supervisor, worker_spec
+from soliloquy.runs.supervision import Supervisor
+from soliloquy.runs.worker import worker_spec
 from soliloquy.runtime import reading
 from soliloquy.runtime.events import (
     ConversationEvent,
@@ -65,8 +65,8 @@ class LocalBackend:
     # The offset of each partition up to which results were read; nobody can read these again.
     topics: Mapping[str, Any] = MappingProxyType({})
 
-    def __init__(self, plan: Plan, folder: RunFolder, traces: TraceSettings, spending: Spending | None = None) -> None:
-        self._workers = Supervisor(_worker_specs(plan, folder.log, folder.spending, traces))
+    def __init__(self, plan: Plan, folder: RunFolder, workers: Supervisor, spending: Spending | None = None) -> None:
+        self._workers = workers
         self._models = plan.models
         self._folder = folder
         self._spending = spending
@@ -139,7 +139,7 @@ class LocalBackend:
             await self._batches.settle()
 
 
-def _worker_specs(plan: Plan, log: Path, spending: Path, traces: TraceSettings) -> Sequence[ProcessSpec]:
+def local_workers(plan: Plan, folder: RunFolder, traces: TraceSettings) -> Supervisor:
     """Each worker serves the five services of the loop, and the planner if problems are prepared."""
     from soliloquy_services.executor.policy import SandboxSettings
 
@@ -147,14 +147,14 @@ def _worker_specs(plan: Plan, log: Path, spending: Path, traces: TraceSettings) 
     sandboxes = min(os.cpu_count() or 1, math.ceil(at_once / CONVERSATIONS_A_SANDBOX))
     assignment = Assignment(
         services=("planner", *LOOP) if plan.enrich or plan.programs else LOOP,
-        transport=log,
+        transport=folder.log,
         model=ModelSettings(
             problems=[plan.problems],
             latency=plan.latency,
             noise=plan.noise,
             models=plan.models,
             record=plan.record,
-            spending=spending,
+            spending=folder.spending,
         ),
         sandbox=SandboxSettings(sandboxes=max(1, sandboxes // plan.workers)),
         classifiers=plan.classifiers,
@@ -162,7 +162,7 @@ def _worker_specs(plan: Plan, log: Path, spending: Path, traces: TraceSettings) 
         at_once=at_once if plan.models.has_batches else min(at_once, MOST_WAITING),
         grace=GRACE_SECONDS,
     )
-    return [worker_spec(f"worker-{number}", assignment) for number in range(plan.workers)]
+    return Supervisor([worker_spec(f"worker-{number}", assignment) for number in range(plan.workers)])
 
 
 FINISHED = TOPIC_OF[ConversationFinished].name

@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,12 +12,13 @@ from soliloquy.dataset.frames import DamagedFrames
 from soliloquy.dataset.storage import Storage, StorageUnavailable
 from soliloquy.problems.sources import ProblemSource
 from soliloquy.recipes.prompts import own_texts
-from soliloquy.runs.backends import KafkaBackend, LocalBackend
+from soliloquy.runs.backends import KafkaBackend, LocalBackend, local_workers
 from soliloquy.runs.driver import Driver
 from soliloquy.runs.dry_run import require_room
 from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.plan import Plan
 from soliloquy.runs.progress import Show
+from soliloquy.runs.supervision import Supervisor
 from soliloquy.runtime.driver import Quota, shortfall
 from soliloquy.runtime.failure import Failure, first_error
 from soliloquy.runtime.files import unwritable
@@ -89,8 +90,13 @@ def generate_dataset(
 
     Raises Failure. The main thread has to call it.
     """
-    # Opens the traces first: what they lack must not leave a folder claimed.
-    with recorded_traces(traces), run_folder as folder:
+    # Workers are copies of this process from before it opens anything; what the traces lack must not leave a folder
+    # claimed.
+    with (
+        nullcontext() if kafka else closing(local_workers(plan, run_folder, traces)) as workers,
+        recorded_traces(traces),
+        run_folder as folder,
+    ):
         if folder.manifest is not None:
             spent = folder.manifest["arrival"].get("spent", ())
             return _finished(plan, folder.place, folder.manifest["counts"], spent)
@@ -98,7 +104,7 @@ def generate_dataset(
             with ExitStack() as stack:
                 # The services of a Kafka ask models for many runs.
                 spending = None if kafka else stack.enter_context(_spending(plan, source, folder, tell))
-                return _generated(plan, source, folder, spending, kafka, traces, display)
+                return _generated(plan, source, folder, spending, kafka, workers, display)
         except (ExceptionGroup, OSError) as error:
             raise _failure(error, folder.place) from error
 
@@ -122,7 +128,7 @@ def _generated(
     folder: RunFolder,
     spending: Spending | None,
     kafka: KafkaSettings | None,
-    traces: TraceSettings,
+    workers: Supervisor | None,
     display: Display,
 ) -> GenerationResult:
     # These load what only a run needs.
@@ -136,7 +142,12 @@ def _generated(
         restore_journal(Dataset(str(folder.place)), folder.journal)
     spent: Sequence[Mapping[str, Any]] = ()
     with Journal(folder.journal) as journal:
-        backend = KafkaBackend(kafka, folder) if kafka else LocalBackend(plan, folder, traces, spending)
+        backend: KafkaBackend | LocalBackend
+        if kafka:
+            backend = KafkaBackend(kafka, folder)
+        else:
+            assert workers
+            backend = LocalBackend(plan, folder, workers, spending)
         driver = Driver(plan, source, journal, backend, spending)
         with display(journal.accepted) as show:
             uvloop.run(driver.run(show))

@@ -6,14 +6,13 @@ import json
 import logging
 import platform
 import signal
-import sys
 from asyncio import StreamReader
-from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from soliloquy.dataset.layout import WORKING
 from soliloquy.runs.assignment import LOOP, SERVICES, Assignment, GatewayAssignment
+from soliloquy.runs.keeper import Keeper, KeptProcess
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.logs import relay
 from soliloquy.runtime.model.status import EndpointStatus, merged
@@ -40,10 +39,11 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProcessSpec:
-    """How to start a process, and the assignment that it reads as the first line of its standard input."""
+    """Names what a process runs, and the assignment that it reads as the first line of its standard input."""
 
     name: str
-    command: Sequence[str]
+    # Returns the exit status.
+    main: Callable[[], int]
     assignment: bytes
     # Seconds that it has to exit after SIGTERM.
     grace: float
@@ -51,23 +51,20 @@ class ProcessSpec:
     hears: bool = False
 
 
-def worker_spec(name: str, assignment: Assignment) -> ProcessSpec:
-    """The name shows in the list of processes and in log lines."""
-    command = [sys.executable, "-m", "soliloquy.runs.worker", name]
-    line, hears = assignment.to_json(), assignment.gateway is not None
-    return ProcessSpec(name=name, command=command, assignment=line, grace=assignment.grace, hears=hears)
-
-
 class SupervisedProcess:
     """Restarts its child when it exits. A child exits when its standard input closes, so none outlives this process."""
 
     def __init__(self, spec: ProcessSpec, changed: Callable[[], None], *, lasting: bool) -> None:
-        """Calls `changed` when it begins or ceases to serve. A lasting one that has served is never given up."""
+        """Calls `changed` when it begins or ceases to serve. A lasting one that has served is never given up.
+
+        Make it before this process has threads, which would keep its children from starting as copies of it.
+        """
         self._spec = spec
         self._changed = changed
         self._lasting = lasting
         self._may_serve_again = False
-        self._process: Process | None = None
+        self._keeper = Keeper(spec.name, spec.main)
+        self._process: KeptProcess | None = None
         self._served = False
         self._replacing = False
         self._stopping = asyncio.Event()
@@ -109,6 +106,9 @@ class SupervisedProcess:
         self._stopping.set()
         await self._end()
 
+    def close(self) -> None:
+        self._keeper.close()
+
     async def replace(self) -> None:
         """Stops the process, and returns when its successor serves."""
         if self._process and self._process.returncode is None:
@@ -122,22 +122,21 @@ class SupervisedProcess:
             with contextlib.suppress(ConnectionError, RuntimeError):
                 self._process.stdin.write(json.dumps(faults).encode() + b"\n")
 
-    async def _live(self) -> tuple[Process, str]:
+    async def _live(self) -> tuple[KeptProcess, str]:
         """Runs one process to its end; returns it and the last line of its standard error."""
         self._served = False
-        process = await asyncio.create_subprocess_exec(*self._spec.command, stdin=PIPE, stdout=PIPE, stderr=PIPE)
-        self._process = process
-        assert process.stdin
-        assert process.stdout
-        assert process.stderr
-        if self._stopping.is_set():
-            process.kill()
-        # A process killed at its start has closed the pipe; uvloop raises RuntimeError for that.
-        with contextlib.suppress(ConnectionError, RuntimeError):
-            process.stdin.write(self._spec.assignment + b"\n")
-            await process.stdin.drain()
-        _, last_words = await asyncio.gather(self._listen(process.stdout), _last_words(process.stderr))
-        await process.wait()
+        self._process = process = await self._keeper.start()
+        try:
+            if self._stopping.is_set():
+                process.kill(signal.SIGKILL)
+            # A process killed at its start has closed the pipe.
+            with contextlib.suppress(ConnectionError, RuntimeError):
+                process.stdin.write(self._spec.assignment + b"\n")
+                await process.stdin.drain()
+            _, last_words = await asyncio.gather(self._listen(process.stdout), _last_words(process.stderr))
+            await self._keeper.end_of(process)
+        finally:
+            process.close()
         self.ready.clear()
         self.endpoints = ()
         return process, last_words
@@ -167,21 +166,23 @@ class SupervisedProcess:
         process = self._process
         if process is None or process.returncode is not None:
             return
-        with contextlib.suppress(ProcessLookupError):
-            process.terminate()
+        process.kill(signal.SIGTERM)
         try:
             async with asyncio.timeout(self._spec.grace + LEAVE_SECONDS):
-                await process.wait()
+                await process.ended.wait()
         except TimeoutError:
             _log.warning("%s did not end within %g s: killed", self._spec.name, self._spec.grace)
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
+            process.kill(signal.SIGKILL)
 
 
 class Supervisor:
     def __init__(self, specs: Sequence[ProcessSpec], *, lasting: bool = False) -> None:
         """Restarts lasting processes for ever once they have served: a fault of one is no reason to end the others."""
         self._processes = {spec.name: SupervisedProcess(spec, self._tell_faults, lasting=lasting) for spec in specs}
+
+    @property
+    def count(self) -> int:
+        return len(self._processes)
 
     @property
     def fault(self) -> str:
@@ -208,6 +209,11 @@ class Supervisor:
 
     async def stop(self) -> None:
         await asyncio.gather(*(process.stop() for process in self._processes.values()))
+
+    def close(self) -> None:
+        """Nothing starts afterwards."""
+        for process in self._processes.values():
+            process.close()
 
     async def ready(self) -> None:
         """Returns when all processes serve."""
@@ -265,7 +271,7 @@ def assignments(
     return made
 
 
-async def keep_up(specs: Sequence[ProcessSpec], kafka: KafkaSettings | None, where: str) -> None:
+async def keep_up(supervisor: Supervisor, kafka: KafkaSettings | None, where: str) -> None:
     """Restarts processes that exit, until SIGINT or SIGTERM; replaces them one at a time on SIGHUP."""
     if kafka:
         # It loads Kafka's client.
@@ -276,11 +282,10 @@ async def keep_up(specs: Sequence[ProcessSpec], kafka: KafkaSettings | None, whe
     loop = asyncio.get_running_loop()
     for number, event in ((signal.SIGINT, stopped), (signal.SIGTERM, stopped), (signal.SIGHUP, hung_up)):
         loop.add_signal_handler(number, event.set)
-    supervisor = Supervisor(specs, lasting=True)
     try:
         async with asyncio.TaskGroup() as group:
             supervising = group.create_task(supervisor.run())
-            replacing = group.create_task(_replace_on(hung_up, supervisor, len(specs), where))
+            replacing = group.create_task(_replace_on(hung_up, supervisor, where))
             await stopped.wait()
             replacing.cancel()
             await supervisor.stop()
@@ -289,11 +294,11 @@ async def keep_up(specs: Sequence[ProcessSpec], kafka: KafkaSettings | None, whe
         await supervisor.stop()
 
 
-async def _replace_on(hung_up: asyncio.Event, supervisor: Supervisor, count: int, where: str) -> None:
+async def _replace_on(hung_up: asyncio.Event, supervisor: Supervisor, where: str) -> None:
     await supervisor.ready()
-    _log.info("%d services ready in %d processes %s", len(SERVICES), count, where)
+    _log.info("%d services ready in %d processes %s", len(SERVICES), supervisor.count, where)
     while True:
         await hung_up.wait()
         hung_up.clear()
         await supervisor.replace_each()
-        _log.info("%d processes replaced", count)
+        _log.info("%d processes replaced", supervisor.count)

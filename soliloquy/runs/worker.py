@@ -1,4 +1,4 @@
-"""Serves an assignment, in a process of its own (`python -m soliloquy.runs.worker NAME`) or in `soliloquy service`.
+"""Serves an assignment, in a process of its own or in `soliloquy service`.
 
 A process of its own reads its assignment from standard input, and exits when that closes.
 """
@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ import uvloop
 
 from soliloquy.runs.assembly import Assembly, assembled
 from soliloquy.runs.assignment import Assignment, GatewayAssignment
-from soliloquy.runs.supervision import READY, STATUS
+from soliloquy.runs.supervision import READY, STATUS, ProcessSpec
 from soliloquy.runtime import extensions
 from soliloquy.runtime.failure import Broken, Failure, first_error
 from soliloquy.runtime.handling import Service
@@ -281,12 +282,11 @@ def _report(endpoints: Sequence[EndpointStatus]) -> None:
     _tell(STATUS + json.dumps([asdict(endpoint) for endpoint in endpoints]))
 
 
-def main() -> int:
-    # The terminal sends these to every process; the supervisor decides what follows.
-    for number in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
+def main(name: str) -> int:
+    # Lists of processes show it.
+    Path("/proc/self/comm").write_text(name, "utf-8")
     # The supervisor relays the lines in its own format.
-    set_up(re.sub(r"-\d+$", "", sys.argv[1]), JSON)
+    set_up(re.sub(r"-\d+$", "", name), JSON)
     # The command that starts the workers warns of packages once for all.
     logging.getLogger(extensions.__name__).setLevel(logging.ERROR)
     try:
@@ -297,5 +297,15 @@ def main() -> int:
     return 0
 
 
+def worker_spec(name: str, assignment: Assignment) -> ProcessSpec:
+    """The name shows in the list of processes and in log lines."""
+    entry: Callable[[], int] = partial(main, name)
+    if len([*Path("/proc/self/task").iterdir()]) > 1:
+        # A lock that a thread holds while this process is copied is never released in the copy.
+        entry = partial(os.execv, sys.executable, [sys.executable, "-m", "soliloquy.runs.worker", name])
+    line, hears = assignment.to_json(), assignment.gateway is not None
+    return ProcessSpec(name=name, main=entry, assignment=line, grace=assignment.grace, hears=hears)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1]))

@@ -138,16 +138,19 @@ def wait_for_frames(
         time.sleep(max(0.01, 10 * (time.monotonic() - began)))
 
 
+def children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text("utf-8").split()]
+
+
 def worker_pids(parent: int) -> list[int]:
-    """The worker processes of a run."""
-    children = Path(f"/proc/{parent}/task/{parent}/children").read_text("utf-8").split()
-    return [int(pid) for pid in children if "soliloquy.runs.worker" in Path(f"/proc/{pid}/cmdline").read_text("utf-8")]
+    """The worker processes of a run, each of which has a keeper."""
+    return [worker for keeper in children(parent) for worker in children(keeper)]
 
 
 def worker_named(parent: int, name: str) -> int:
     """One of them, by the name that it has for whoever lists processes."""
-    lines = {pid: Path(f"/proc/{pid}/cmdline").read_text("utf-8") for pid in worker_pids(parent)}
-    [found] = [pid for pid, line in lines.items() if name in line]
+    names = {pid: Path(f"/proc/{pid}/comm").read_text("utf-8").strip() for pid in worker_pids(parent)}
+    [found] = [pid for pid, called in names.items() if called == name[:15]]
     return found
 
 

@@ -220,6 +220,7 @@ def test_every_service_has_the_same_anatomy() -> None:
 
 # A forked process inherits its parent's counters and exports none of its own: nothing that has a /metrics may fork.
 FORKS = {
+    "soliloquy/runs/keeper.py",  # before a command counts anything
     "soliloquy_services/executor/guest/zygote.py",  # in the sandbox, where none of our metrics are
     "soliloquy_services/executor/launcher.py",  # in its self-test, where it must be refused
 }

@@ -6,7 +6,8 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -96,7 +97,8 @@ class Theatre:
 
     def _spec(self, name: str, script: str, grace: float) -> ProcessSpec:
         command = [sys.executable, "-S", "-c", script, str(self._folder / name)]
-        return ProcessSpec(name=name, command=command, assignment=b"{}", grace=grace, hears=name == "hearing")
+        main = partial(os.execv, sys.executable, command)
+        return ProcessSpec(name=name, main=main, assignment=b"{}", grace=grace, hears=name == "hearing")
 
 
 @asynccontextmanager
@@ -112,13 +114,18 @@ async def supervising(
         finally:
             await theatre.supervisor.stop()
             await keeping
+            theatre.supervisor.close()
     assert not any(alive(pid) for name in scripts for pid in theatre.pids(name))
 
 
 async def last_words(folder: Path, script: str) -> str:
     """Returns the failure of a supervisor that gives up."""
-    with hearing() as told, pytest.raises(Failure) as failure:
-        await Theatre(folder, {"one": script}, 5.0, told).supervisor.run()
+    with (
+        hearing() as told,
+        closing(Theatre(folder, {"one": script}, 5.0, told).supervisor) as supervisor,
+        pytest.raises(Failure) as failure,
+    ):
+        await supervisor.run()
     return "\n".join([*told, str(failure.value)])
 
 
