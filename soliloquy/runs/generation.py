@@ -131,13 +131,12 @@ def _generated(
     workers: Supervisor | None,
     display: Display,
 ) -> GenerationResult:
-    # These load what only a run needs.
+    # These load what only a run needs, such as Arrow; workers are made by now, and do without it.
+    from soliloquy_services.collector.dataset import counts_so_far, restore_journal, write_dataset
     from soliloquy_services.collector.journal import Journal
 
     if folder.is_extended and not folder.journal.exists():
-        # They load Arrow, which the run itself does without.
         from soliloquy.dataset.reading import Dataset
-        from soliloquy_services.collector.dataset import restore_journal
 
         restore_journal(Dataset(str(folder.place)), folder.journal)
     spent: Sequence[Mapping[str, Any]] = ()
@@ -151,9 +150,6 @@ def _generated(
         driver = Driver(plan, source, journal, backend, spending)
         with display(journal.accepted) as show:
             uvloop.run(driver.run(show))
-        # It loads Arrow too.
-        from soliloquy_services.collector.dataset import counts_so_far, write_dataset
-
         if spending:
             # The workers are gone.
             spending.give_up()

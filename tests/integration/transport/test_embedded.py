@@ -3,7 +3,7 @@
 import asyncio
 import sqlite3
 from collections import Counter
-from contextlib import closing
+from contextlib import aclosing, closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,7 @@ from soliloquy.runtime.handling import Service
 from soliloquy.runtime.stage import Stage
 from soliloquy.runtime.topics import RETRY
 from soliloquy.runtime.transports.embedded import EmbeddedTransport, LogUnavailable, log
+from soliloquy.runtime.transports.embedded.alarm import Alarm
 from soliloquy.runtime.transports.embedded.log import PARTITIONS
 from soliloquy.runtime.transports.port import Partition, Transport
 from soliloquy.v1 import events_pb2
@@ -198,3 +199,24 @@ async def test_processes_may_create_the_same_log_at_once(address: str) -> None:
     await asyncio.gather(*[transport.publish([started(f"c{at}")]) for at, transport in enumerate(transports)])
     assert len(await held(transports[0], "conversation.started")) == 6
     await asyncio.gather(*[transport.__aexit__(None, None, None) for transport in transports])
+
+
+async def test_an_idle_log_sleeps_until_another_process_writes(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_log(address) as publisher, open_log(address) as follower:
+        waits, writes, wait = [0.0], 0, Alarm.wait
+
+        def observed(alarm: Alarm, seconds: float, *, for_writes: bool) -> bool:
+            nonlocal writes
+            waits.append(seconds)
+            woken = wait(alarm, seconds, for_writes=for_writes)
+            writes += woken
+            return woken
+
+        async with aclosing(follower.follow("conversation.started")) as heard:
+            first = asyncio.create_task(anext(heard))
+            monkeypatch.setattr(Alarm, "wait", observed)
+            await until(lambda: waits[-1] == log.LONGEST_WAIT_SECONDS)
+            assert writes == 0
+            await publisher.publish([started("c1")])
+            assert (await first).event.key == "c1"
+            assert writes >= 1

@@ -1,10 +1,10 @@
 """The log file. A separate thread writes it, so that the event loop never waits for a transaction."""
 
 import asyncio
-import queue
 import sqlite3
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Collection
 from contextlib import closing
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.transports.embedded import records
+from soliloquy.runtime.transports.embedded.alarm import Alarm
 
 T = TypeVar("T")
 Job = Callable[[sqlite3.Connection], T]
@@ -22,9 +23,11 @@ PARTITIONS = 8
 FORMAT = 2
 BUSY_SECONDS = 10.0
 PURGE_EVERY_SECONDS = 0.25
-# How long the thread waits for a job before it checks for commits of other processes; shorter while it finds any.
-SHORTEST_WAIT_SECONDS = 0.01
-LONGEST_WAIT_SECONDS = 0.02
+# The thread checks for commits of other processes this often while it finds any, so that many are read together.
+BUSY_WAIT_SECONDS = 0.01
+# While it finds none, a write to the file wakes it. That comes just before the commit can be read, or not at all if the
+# user has no inotify instance left: it checks again later and later.
+LONGEST_WAIT_SECONDS, UNWATCHED_WAIT_SECONDS = 1.0, 0.02
 # A checkpoint truncates the write-ahead file beyond this size.
 WAL_BYTES = 4 * 1024 * 1024
 
@@ -54,7 +57,8 @@ class Log:
         self.partitions = PARTITIONS
         self.installation = ""
         self._on_append = on_append
-        self._requests: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
+        self._requests: deque[_Request] = deque()
+        self._alarm, self._closing = Alarm(), False
         self._loop = asyncio.get_running_loop()
         self._failure: LogUnavailable | None = None
         self._opened = asyncio.Event()
@@ -67,13 +71,17 @@ class Log:
     async def open(self) -> None:
         self._thread.start()
         await self._opened.wait()
+        if self._failure:
+            self._alarm.close()
         self.raise_failure()
         self._reader = _connected(self.path)
 
     async def close(self) -> None:
         self._reader.close()
-        self._requests.put(None)
+        self._closing = True
+        self._alarm.ring()
         await asyncio.to_thread(self._thread.join)
+        self._alarm.close()
 
     def read(self, job: Job[T]) -> T:
         self.raise_failure()
@@ -85,7 +93,8 @@ class Log:
     def write(self, job: Job[T]) -> "asyncio.Future[T]":
         self.raise_failure()
         answer: asyncio.Future[T] = self._loop.create_future()
-        self._requests.put(_Request(job=job, answer=answer))
+        self._requests.append(_Request(job=job, answer=answer))
+        self._alarm.ring()
         return answer
 
     def raise_failure(self) -> None:
@@ -98,6 +107,7 @@ class Log:
         try:
             with closing(_connected(self.path)) as connection:
                 self.partitions, self.installation = _prepared(connection, self.path)
+                self._alarm.watch(self.path.with_name(f"{self.path.name}-wal"))
                 self._post([], self._appended(connection))
                 self._serve_requests(connection)
                 self._purge(connection, spare=0.0)
@@ -106,33 +116,25 @@ class Log:
             self._post([], {})
 
     def _serve_requests(self, connection: sqlite3.Connection) -> None:
-        wait, purge_at, open_for_more = SHORTEST_WAIT_SECONDS, 0.0, True
-        while open_for_more:
-            requests, open_for_more = self._waiting_requests(wait)
-            if requests:
+        longest = LONGEST_WAIT_SECONDS if self._alarm.watches else UNWATCHED_WAIT_SECONDS
+        wait, purge_at, is_busy = BUSY_WAIT_SECONDS, 0.0, True
+        while not self._closing or self._requests:
+            woken = self._alarm.wait(wait, for_writes=not is_busy)
+            if requests := [self._requests.popleft() for _ in range(len(self._requests))]:
                 self._run(connection, requests)
             try:
+                # What is written from here on wakes the next wait.
+                self._alarm.forget()
                 fresh = self._appended(connection, wrote=bool(requests))
                 if requests and time.monotonic() >= purge_at:
                     self._purge(connection)
                     purge_at = time.monotonic() + PURGE_EVERY_SECONDS
             except sqlite3.Error as error:
                 self._failure, fresh = unavailable(self.path, error), {}
-            wait = SHORTEST_WAIT_SECONDS if requests or fresh else min(2 * wait, LONGEST_WAIT_SECONDS)
+            is_busy = bool(requests or fresh)
+            wait = BUSY_WAIT_SECONDS if is_busy or woken else min(2 * wait, longest)
             if requests or fresh or self._failure:
                 self._post(requests, fresh)
-
-    def _waiting_requests(self, wait: float) -> tuple[list[_Request], bool]:
-        """Returns the waiting requests, and whether more may follow."""
-        requests: list[_Request] = []
-        try:
-            request = self._requests.get(timeout=wait)
-            while request is not None:
-                requests.append(request)
-                request = self._requests.get_nowait()
-        except queue.Empty:
-            return requests, True
-        return requests, False
 
     def _purge(self, connection: sqlite3.Connection, spare: float = records.SPARE_SHARE) -> None:
         self._transact(connection, [partial(records.purge, purged=self._purged)])
@@ -224,7 +226,7 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                 raise
-            time.sleep(SHORTEST_WAIT_SECONDS)
+            time.sleep(BUSY_WAIT_SECONDS)
 
 
 def unavailable(path: Path, error: BaseException) -> LogUnavailable:
