@@ -140,12 +140,17 @@ class LocalBackend:
 
 
 def local_workers(plan: Plan, folder: RunFolder, traces: TraceSettings) -> Supervisor:
+    assignment = worker_assignment(plan, folder, traces)
+    return Supervisor([worker_spec(f"worker-{number}", assignment) for number in range(plan.workers)])
+
+
+def worker_assignment(plan: Plan, folder: RunFolder, traces: TraceSettings) -> Assignment:
     """Each worker serves the five services of the loop, and the planner if problems are prepared."""
     from soliloquy_services.executor.policy import SandboxSettings
 
     at_once = min(plan.conversations, plan.in_flight)
     sandboxes = min(os.cpu_count() or 1, math.ceil(at_once / CONVERSATIONS_A_SANDBOX))
-    assignment = Assignment(
+    return Assignment(
         services=("planner", *LOOP) if plan.enrich or plan.programs else LOOP,
         transport=folder.log,
         model=ModelSettings(
@@ -162,7 +167,6 @@ def local_workers(plan: Plan, folder: RunFolder, traces: TraceSettings) -> Super
         at_once=at_once if plan.models.has_batches else min(at_once, MOST_WAITING),
         grace=GRACE_SECONDS,
     )
-    return Supervisor([worker_spec(f"worker-{number}", assignment) for number in range(plan.workers)])
 
 
 FINISHED = TOPIC_OF[ConversationFinished].name
