@@ -7,10 +7,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from soliloquy.client.async_runs import AsyncRuns, is_over, state_of
+    from soliloquy.client.async_runs import AsyncRuns
     from soliloquy.client.calls import InvalidRequest, JobRefused, NotFound, PermissionDenied, ServiceUnavailable
     from soliloquy.client.runs import Runs
     from soliloquy.client.sandbox import Execution, Job, Limits, Sandbox
+    from soliloquy.client.states import is_over, state_of
     from soliloquy.dataset.reading import Dataset, Filter, NoDataset, place_after
     from soliloquy.runtime.tls import Tls
     from soliloquy.runtime.values import Unserialisable
@@ -39,10 +40,11 @@ __all__ = [
 
 _ERRORS = ("InvalidRequest", "JobRefused", "NotFound", "PermissionDenied", "ServiceUnavailable")
 _NAMES = {
-    "soliloquy.client.async_runs": ("AsyncRuns", "is_over", "state_of"),
+    "soliloquy.client.async_runs": ("AsyncRuns",),
     "soliloquy.client.calls": _ERRORS,
     "soliloquy.client.runs": ("Runs",),
     "soliloquy.client.sandbox": ("Execution", "Job", "Limits", "Sandbox"),
+    "soliloquy.client.states": ("is_over", "state_of"),
     "soliloquy.runtime.tls": ("Tls",),
     "soliloquy.runtime.values": ("Unserialisable",),
     "soliloquy.dataset.reading": ("Dataset", "Filter", "NoDataset", "place_after"),

@@ -10,13 +10,13 @@ import grpc
 from google.protobuf.message import Message
 
 from soliloquy.client.calls import GATEWAY_OPTIONS, GATEWAY_REFUSALS, GatewayClient, RetryBudget
+from soliloquy.client.states import is_over
 from soliloquy.runtime.tls import open_channel
 from soliloquy.v1 import gateway_pb2
 from soliloquy.v1.gateway_pb2 import DatasetState, FinishedConversation, RunForecast, RunStatus
 from soliloquy.v1.gateway_pb2_grpc import RunServiceStub
-from soliloquy.v1.runs_pb2 import RunRequest, RunState
+from soliloquy.v1.runs_pb2 import RunRequest
 
-_FINAL_STATES = (RunState.RUN_STATE_CANCELLED, RunState.RUN_STATE_FINISHED, RunState.RUN_STATE_SHORT)
 # The pause before a stream is reopened that ended without an error while its run goes on.
 _REOPEN_SECONDS = 0.2
 # Conversations are listed in the order of their arrival, which may differ by this much from the order of finishing.
@@ -26,15 +26,6 @@ _REMEMBERED = 10_000
 _FORECAST_SECONDS = 60.0
 
 T = TypeVar("T")
-
-
-def state_of(status: RunStatus) -> str:
-    """Returns running, paused, cancelled, finished or short."""
-    return RunState.Name(status.state).removeprefix("RUN_STATE_").lower()
-
-
-def is_over(status: RunStatus) -> bool:
-    return status.state in _FINAL_STATES
 
 
 class AsyncRuns(GatewayClient):
