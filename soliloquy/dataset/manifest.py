@@ -8,6 +8,8 @@ from hashlib import sha256
 from importlib.metadata import version
 from typing import Any
 
+from pydantic_core import to_json
+
 from soliloquy.dataset.layout import ACCEPTED, KINDS, LISTS, PROMPTS, REJECTED
 from soliloquy.dataset.storage import Storage, StorageUnavailable
 from soliloquy.recipes.labels import labels_of
@@ -125,7 +127,7 @@ def write_manifest(storage: Storage, manifest: dict[str, Any], shards: Sequence[
     """
     lists = list(lists_of(manifest))
     while len(rest := shards[len(lists) * LISTED :]) >= LISTED:
-        content = _as_json([asdict(shard) for shard in rest[:LISTED]])
+        content = _as_json(rest[:LISTED])
         digest = sha256(content).hexdigest()
         # Named by what it holds, so that none changes under a reader.
         name = f"{LISTS}/{len(lists):05}-{digest[:8]}.json"
@@ -133,12 +135,13 @@ def write_manifest(storage: Storage, manifest: dict[str, Any], shards: Sequence[
         lists.append(ShardList(name=name, bytes=len(content), sha256=digest))
     if lists:
         manifest["lists"] = [asdict(one) for one in lists]
-    written = {"format": LISTED_FORMAT if lists else FORMAT, **manifest, "shards": [asdict(shard) for shard in rest]}
+    written = {"format": LISTED_FORMAT if lists else FORMAT, **manifest, "shards": rest}
     storage.write(MANIFEST, _as_json(written))
 
 
 def _as_json(content: Any) -> bytes:
-    return json.dumps(content, ensure_ascii=False, indent=2).encode() + b"\n"
+    # The encoder of the standard library would take most of the time that small shards take.
+    return to_json(content, indent=2) + b"\n"
 
 
 def lists_of(manifest: dict[str, Any]) -> list[ShardList]:
