@@ -148,7 +148,8 @@ class EmbeddedConsumer:
         while True:
             job = partial(leases.renew, group=self._group, member=self._name, now=time.time())
             await self._follow(await self._log.write(job))
-            await asyncio.sleep(leases.RENEW_SECONDS)
+            # All consumers renew at the same moments: they share a transaction, and wake other processes once.
+            await asyncio.sleep(leases.RENEW_SECONDS - time.time() % leases.RENEW_SECONDS)
 
     async def _follow(self, share: leases.LeaseShare) -> None:
         """Updates the held partitions to match the leases."""
