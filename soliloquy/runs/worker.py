@@ -184,7 +184,8 @@ def transient_errors() -> tuple[type[Exception], type[Exception]]:
     return Unanswered, KafkaError
 
 
-LOOK_SECONDS = 0.1
+# How soon it is told that a process serves, and how soon that it does no more.
+SOON_SECONDS, LOOK_SECONDS = 0.1, 1.0
 REPORT_SECONDS = 0.5
 # A start or a fault that is over sooner is not logged.
 START_SECONDS = 30.0
@@ -238,7 +239,7 @@ async def _tell_changes(worker: Worker, tell: Callable[[str], None]) -> None:
                 last_told = READY
         elif last_told in ("", READY) and time.monotonic() >= tell_at:
             tell(last_told := "; ".join(faults))
-        await asyncio.sleep(LOOK_SECONDS)
+        await asyncio.sleep(LOOK_SECONDS if last_told == READY else SOON_SECONDS)
 
 
 async def _report_changes(worker: Worker, report: Callable[[Sequence[EndpointStatus]], None]) -> None:
