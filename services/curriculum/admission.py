@@ -1,38 +1,15 @@
 """Admission of conversations: limits how many of a run are under way."""
 
 import asyncio
-from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from soliloquy.runtime.events import run_key
 from soliloquy.runtime.handling import NotYet
+from soliloquy.runtime.stretches import Stretches
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.events_pb2 import RunStanding
 from soliloquy.v1.runs_pb2 import Run
-
-
-class Stretches:
-    def __init__(self, bounds: Iterable[int] = ()) -> None:
-        # In order: the first number of each stretch, and the one after its last.
-        self._bounds = list(bounds)
-
-    def __iter__(self) -> Iterator[int]:
-        """Yields the bounds."""
-        return iter(self._bounds)
-
-    def __contains__(self, number: int) -> bool:
-        return bisect_right(self._bounds, number) % 2 == 1
-
-    def add(self, number: int) -> None:
-        if number in self:
-            return
-        place = bisect_right(self._bounds, number)
-        follows = self._bounds[place - 1 : place] == [number]
-        precedes = self._bounds[place : place + 1] == [number + 1]
-        bounds = [number] * (not follows) + [number + 1] * (not precedes)
-        self._bounds[place - follows : place + precedes] = bounds
 
 
 @dataclass

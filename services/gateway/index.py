@@ -1,11 +1,11 @@
-"""Indexes finished conversations, as `conversation.collected` tells, and lists them in pages."""
+"""The rows of finished conversations, as `conversation.collected` tells, and their pages."""
 
 import re
-import sqlite3
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Subquery, func, insert, select, tuple_, union_all
 
 from soliloquy.runtime.events import run_key
 from soliloquy.v1.dataset_pb2 import Origin
@@ -16,15 +16,15 @@ from soliloquy.v1.gateway_pb2 import (
     ListConversationsResponse,
     Verdict,
 )
+from soliloquy_services.gateway.database import Database
 from soliloquy_services.gateway.requests import bad_page_token, checked_size
-from soliloquy_services.gateway.runs import broken_rules, is_given_up
+from soliloquy_services.gateway.runs import KnownRun, broken_rules
 
-_SCHEMA = Path(__file__).with_name("finished.sql").read_text("utf-8")
-# In pages of 4 KiB; further pages go to a private temporary file.
-_CACHE_PAGES = 16_000
 # Attempts at problems, and problems that were begun late, are among the rows that are looked through.
 _ROWS_A_PROBLEM = 8
-_VERDICTS = {Verdict.VERDICT_ACCEPTED: True, Verdict.VERDICT_REJECTED: False}
+# A search for text or a rule reads so many of the latest rows of each kind.
+SEARCHED = 20_000
+_VERDICTS = {Verdict.VERDICT_ACCEPTED: (1,), Verdict.VERDICT_REJECTED: (0,)}
 # As many digits as fit every SQLite integer.
 PLACE_TOKEN = "[0-9]{1,18}"
 
@@ -37,123 +37,130 @@ class Entry:
 
 
 class Index:
-    """Uses bounded memory; each start of the gateway fills it again."""
+    """Its methods block: call them in a thread."""
 
-    def __init__(self) -> None:
-        # A temporary database: it stays in memory up to the size of the cache, and closing it removes it.
-        self._rows = sqlite3.connect("", isolation_level=None)
-        self._rows.execute("PRAGMA journal_mode = OFF")
-        self._rows.execute("PRAGMA synchronous = OFF")
-        self._rows.execute(f"PRAGMA cache_size = {_CACHE_PAGES}")
-        self._rows.executescript(_SCHEMA)
-        # The transaction is never committed: nobody else reads it, and commits would dominate the cost.
-        self._rows.execute("BEGIN")
-        # Counts by run, acceptance and flags.
-        self._counts: Counter[tuple[str, bool, bool]] = Counter()
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
-    def close(self) -> None:
-        self._rows.close()
-
-    def add(self, collected: ConversationCollected, at: float) -> FinishedConversation | None:
-        """Returns None for a conversation that is in the index already, so that no one counts it twice."""
-        conversation = collected.conversation
-        shown = FinishedConversation(
-            id=conversation.id,
-            run=run_key(conversation.run),
-            ordinal=conversation.ordinal,
-            attempt=conversation.attempt,
-            ending=conversation.ending,
-            accepted=collected.accepted,
-            reasons=collected.reasons,
-            summary=collected.summary,
-            finished_at=at,
-        )
-        row = (
-            shown.run,
-            shown.id,
-            shown.ordinal,
-            shown.accepted,
-            shown.accepted or is_given_up(collected),
-            shown.summary.flags > 0,
-            f"{shown.summary.topic}\n{shown.summary.question}".casefold(),
-            _listed(broken_rules(shown.reasons)),
-            shown.SerializeToString(),
-            collected.finished.SerializeToString(),
-        )
-        inserted = self._rows.execute(
-            "INSERT OR IGNORE INTO finished VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row
-        ).rowcount
-        if not inserted:
-            return None
-        self._counts[shown.run, shown.accepted, shown.summary.flags > 0] += 1
-        return shown
-
-    def settled(self, run_id: str) -> set[int]:
-        """Returns the problems of a run that need no further conversation."""
-        rows = self._rows.execute("SELECT ordinal FROM finished WHERE run = ? AND settles", (run_id,))
-        return {ordinal for (ordinal,) in rows}
+    def add(
+        self, connection: Connection, collected: Iterable[tuple[ConversationCollected, float]]
+    ) -> list[tuple[ConversationCollected, FinishedConversation]]:
+        """Leaves out conversations that are in the index already, so that no one counts them twice."""
+        finished = self._database["finished"]
+        shown: dict[tuple[str, str], tuple[ConversationCollected, FinishedConversation]] = {}
+        for event, at in collected:
+            shown.setdefault((run_key(event.conversation.run), event.conversation.id), (event, _shown(event, at)))
+        key = tuple_(finished.c.run, finished.c.id)
+        for run, name in connection.execute(select(finished.c.run, finished.c.id).where(key.in_(list(shown)))):
+            del shown[run, name]
+        if shown:
+            connection.execute(insert(finished), [_row(event, one) for event, one in shown.values()])
+        return list(shown.values())
 
     def beginning(self, run_id: str, problems: int) -> list[FinishedConversation]:
         """Returns what finished of the run's first problems, ordered by problem."""
         # Those that came first hold nearly all of them, and a long run is not read whole.
-        rows = self._rows.execute(
-            "SELECT shown FROM (SELECT place, ordinal, shown FROM finished WHERE run = ? ORDER BY place LIMIT ?)"
-            " WHERE ordinal < ? ORDER BY ordinal, place",
-            (run_id, _ROWS_A_PROBLEM * problems, problems),
-        )
-        return [FinishedConversation.FromString(shown) for (shown,) in rows]
+        rows = self._of_kinds(run_id, range(4), _ROWS_A_PROBLEM * problems, latest=False)
+        first = select(rows.c.shown).where(rows.c.ordinal < problems).order_by(rows.c.ordinal, rows.c.place)
+        with self._database.reading() as connection:
+            return [FinishedConversation.FromString(shown) for (shown,) in connection.execute(first)]
 
     def find(self, run_id: str, conversation_id: str) -> Entry | None:
-        row = self._rows.execute(
-            "SELECT shown, origin FROM finished WHERE run = ? AND id = ?", (run_id, conversation_id)
-        ).fetchone()
-        if row is None:
-            return None
+        finished = self._database["finished"]
+        one = select(finished.c.shown, finished.c.origin).where(
+            finished.c.run == run_id, finished.c.id == _stored(conversation_id)
+        )
+        with self._database.reading() as connection:
+            if (row := connection.execute(one).first()) is None:
+                return None
         shown, origin = row
         return Entry(shown=FinishedConversation.FromString(shown), origin=Origin.FromString(origin) if origin else None)
 
-    def listed(self, request: ListConversationsRequest) -> ListConversationsResponse:
+    def listed(self, request: ListConversationsRequest, known: KnownRun) -> ListConversationsResponse:
         size, token = checked_size(request.page_size), request.page_token
         if token and not re.fullmatch(PLACE_TOKEN, token):
             raise bad_page_token(token)
-        conditions, values = _conditions(request)
-        where = " AND ".join(conditions)
-        total = self._total(request, where, values)
-        if token:
-            where, values = f"{where} AND place < ?", [*values, int(token)]
-        rows = self._rows.execute(
-            f"SELECT place, shown FROM finished WHERE {where} ORDER BY place DESC LIMIT ?", [*values, size + 1]
-        ).fetchall()
+        verdicts = _VERDICTS.get(request.verdict, (0, 1))
+        kinds = [verdict + 2 * flagged for verdict in verdicts for flagged in ((1,) if request.flagged else (0, 1))]
+        with self._database.reading() as connection:
+            searched = request.text or request.reason
+            rows = self._of_kinds(request.run, kinds, SEARCHED if searched else size + 1, "" if searched else token)
+            chosen = [
+                _contains(connection, rows.c[column], text)
+                for column, text in (
+                    ("words", _stored(request.text.casefold())),
+                    ("rules", _stored(_listed([request.reason])) if request.reason else ""),
+                )
+                if text
+            ]
+            if searched:
+                counting = select(func.count()).select_from(rows).where(*chosen)
+                total = connection.execute(counting).scalar_one()
+            else:
+                total = sum(known.kinds[kind] for kind in kinds)
+            if token:
+                chosen.append(rows.c.place < int(token))
+            page = select(rows.c.place, rows.c.shown).where(*chosen).order_by(rows.c.place.desc()).limit(size + 1)
+            found = connection.execute(page).all()
         return ListConversationsResponse(
-            conversations=[FinishedConversation.FromString(shown) for _, shown in rows[:size]],
-            next_page_token=str(rows[size - 1][0]) if len(rows) > size else "",
+            conversations=[FinishedConversation.FromString(shown) for _, shown in found[:size]],
+            next_page_token=str(found[size - 1][0]) if len(found) > size else "",
             total=total,
         )
 
-    def _total(self, request: ListConversationsRequest, where: str, values: Sequence[object]) -> int:
-        """Counts the conversations on all pages; only a search for text or a rule has to read the rows."""
-        if request.text or request.reason:
-            ((total,),) = self._rows.execute(f"SELECT count(*) FROM finished WHERE {where}", values)
-            return int(total)
-        verdicts = [accepted for verdict, accepted in _VERDICTS.items() if request.verdict in (verdict, 0)]
-        flags = (True,) if request.flagged else (True, False)
-        return sum(self._counts[request.run, accepted, flagged] for accepted in verdicts for flagged in flags)
+    def _of_kinds(
+        self, run_id: str, kinds: Sequence[int], most: int, before: str = "", *, latest: bool = True
+    ) -> Subquery:
+        """Selects so many rows of each kind, which the index has in order: the latest before a place, or the first."""
+        finished = self._database["finished"]
+        place = finished.c.place
+        each = [
+            select(finished)
+            .where(finished.c.run == run_id, finished.c.kind == kind, *([place < int(before)] if before else []))
+            .order_by(place.desc() if latest else place)
+            .limit(most)
+            .subquery()
+            for kind in kinds
+        ]
+        return union_all(*map(select, each)).subquery()
 
 
-def _conditions(request: ListConversationsRequest) -> tuple[Sequence[str], list[object]]:
-    conditions, values = ["run = ?"], list[object]([request.run])
-    if request.verdict:
-        conditions.append("accepted = ?")
-        values.append(_VERDICTS.get(request.verdict))
-    if request.flagged:
-        conditions.append("flagged")
-    if request.text:
-        conditions.append("instr(words, ?)")
-        values.append(request.text.casefold())
-    if request.reason:
-        conditions.append("instr(rules, ?)")
-        values.append(_listed([request.reason]))
-    return conditions, values
+def _contains(connection: Connection, column: ColumnElement[Any], text: str) -> ColumnElement[bool]:
+    find = func.strpos if connection.dialect.name == "postgresql" else func.instr
+    return find(column, text) > 0
+
+
+def _shown(collected: ConversationCollected, at: float) -> FinishedConversation:
+    conversation = collected.conversation
+    return FinishedConversation(
+        id=conversation.id,
+        run=run_key(conversation.run),
+        ordinal=conversation.ordinal,
+        attempt=conversation.attempt,
+        ending=conversation.ending,
+        accepted=collected.accepted,
+        reasons=collected.reasons,
+        summary=collected.summary,
+        finished_at=at,
+    )
+
+
+def _row(collected: ConversationCollected, shown: FinishedConversation) -> dict[str, object]:
+    return {
+        "run": shown.run,
+        "id": shown.id,
+        "kind": shown.accepted + 2 * (shown.summary.flags > 0),
+        "ordinal": shown.ordinal,
+        "words": _stored(f"{shown.summary.topic}\n{shown.summary.question}".casefold()),
+        "rules": _stored(_listed(broken_rules(shown.reasons))),
+        "shown": shown.SerializeToString(),
+        "origin": collected.finished.SerializeToString(),
+    }
+
+
+def _stored(text: str) -> str:
+    """PostgreSQL holds every character but this one."""
+    return text.replace("\0", "")
 
 
 def _listed(rules: Sequence[str]) -> str:

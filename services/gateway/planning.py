@@ -10,9 +10,9 @@ from soliloquy.v1.conversation_pb2 import Conversation, Problem
 from soliloquy.v1.gateway_pb2 import FinishedConversation, RunForecast
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
 from soliloquy_services.gateway.datasets import read_conversation
-from soliloquy_services.gateway.index import Index
 from soliloquy_services.gateway.refusals import Refusal
 from soliloquy_services.gateway.runs import KnownRun
+from soliloquy_services.gateway.store import Store
 
 
 class Problems(Protocol):
@@ -78,14 +78,14 @@ def most_alike(runs: Iterable[KnownRun], request: RunRequest, model: str) -> Kno
     )
 
 
-async def former_run(known: KnownRun, index: Index, transport: Transport, datasets: str | None) -> FormerRun | None:
+async def former_run(known: KnownRun, store: Store, transport: Transport, datasets: str | None) -> FormerRun | None:
     """Returns None for a run whose conversations tell nothing."""
-    found = index.beginning(known.id, MOST_PROBLEMS)
+    found = await store.call(store.index.beginning, known.id, MOST_PROBLEMS)
     accepted = [one for one in found if one.accepted]
     # Collectors of earlier versions did not count calls.
     if not accepted or not all(one.summary.calls or one.summary.enrichment.calls for one in accepted):
         return None
-    entry = index.find(known.id, accepted[0].id)
+    entry = await store.call(store.index.find, known.id, accepted[0].id)
     assert entry, "it is in the index"
     first = None
     with suppress(Refusal):

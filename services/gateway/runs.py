@@ -2,10 +2,9 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from soliloquy.dataset.enrichments import CountedEnrichments
 from soliloquy.runtime.driver import Quota
 from soliloquy.runtime.events import run_key
 from soliloquy.runtime.model.costs import COST, KINDS, account_cost, total_cost
@@ -49,21 +48,45 @@ class Pace:
         return sum(number for second, number in self._came.items() if second > first) / seconds
 
 
+# What a run's events add up to, and what they told last.
+STORED_COUNTS = ("progress", "standing", "stored", "unfit", "flagged_accepted", "flagged_rejected")
+# Between two changes of a run: the least that a time of our days can tell apart.
+LEAST_SECONDS = 1e-6
+
 OVER = (RunState.RUN_STATE_CANCELLED, RunState.RUN_STATE_FINISHED, RunState.RUN_STATE_SHORT)
 
 
 @dataclass(kw_only=True, slots=True)
 class KnownRun:
-    changed: RunChanged
+    """Events of different topics may come in any order: until a run itself is told, `changed` is empty."""
+
+    changed: RunChanged = field(default_factory=RunChanged)
     progress: RunProgress = field(default_factory=RunProgress)
     unfit: int = 0
-    # The problems, by ordinal, that have a conversation under way, and those that ended among the dead letters.
-    under_way: frozenset[int] = frozenset()
+    # The conversations with flags, accepted and rejected.
+    flagged_accepted: int = 0
+    flagged_rejected: int = 0
+    # The curriculum's latest word, with the problems, by ordinal, that have a conversation under way.
+    standing: RunStanding = field(default_factory=RunStanding)
+    # The problems, by ordinal, that ended among the dead letters.
     dead: frozenset[int] = frozenset()
     pace: Pace = field(default_factory=Pace)
-    enrichments: CountedEnrichments = field(default_factory=CountedEnrichments)
     # The collector's latest word on its dataset.
     stored: RunStored = field(default_factory=RunStored)
+
+    @property
+    def is_told(self) -> bool:
+        return self.changed.HasField("run")
+
+    @property
+    def under_way(self) -> set[int]:
+        return set(self.standing.under_way)
+
+    @property
+    def kinds(self) -> Sequence[int]:
+        """Counts conversations: rejected and accepted ones without flags, then those with flags."""
+        flagged = (self.flagged_rejected, self.flagged_accepted)
+        return (self.progress.rejected - flagged[0], self.progress.accepted - flagged[1], *flagged)
 
     @property
     def id(self) -> str:
@@ -109,6 +132,48 @@ class KnownRun:
             unfit=self.unfit,
         )
 
+    def change(self, changed: RunChanged) -> None:
+        """Takes a later word on the run; what its conversations tell of it comes before none."""
+        is_found = changed.state == RunState.RUN_STATE_OPEN
+        was_found = self.changed.state == RunState.RUN_STATE_OPEN
+        is_later = changed.changed_at >= self.changed.changed_at
+        if not self.is_told or (not is_found and (was_found or is_later)):
+            self.changed = changed
+
+    def find(self, run: Run, at: float) -> None:
+        """Takes a run that was started elsewhere, if it is not known; its request holds what its events tell."""
+        request = RunRequest(
+            recipe=run.recipe,
+            seed=run.seed,
+            in_flight=run.in_flight,
+            max_turns=run.max_turns,
+            max_attempts=run.max_attempts,
+            enrich=run.enrich,
+        )
+        self.change(RunChanged(run=run, request=request, requested_at=at, changed_at=at, state=RunState.RUN_STATE_OPEN))
+
+    def count(self, collected: ConversationCollected, *, enriches: bool = False) -> None:
+        """Counts a conversation; `enriches` says that the enrichment of its problem is not counted yet."""
+        conversation, summary, progress = collected.conversation, collected.summary, self.progress
+        if collected.accepted:
+            progress.accepted += 1
+            self.flagged_accepted += summary.flags > 0
+        else:
+            progress.rejected += 1
+            self.flagged_rejected += summary.flags > 0
+        if is_given_up(collected):
+            progress.given_up += 1
+            self.unfit += conversation.ending == Ending.ENDING_UNFIT
+        for count in _COUNTS:
+            setattr(progress, count, getattr(progress, count) + getattr(summary, count))
+        for rule in broken_rules(collected.reasons):
+            progress.reasons[rule] += 1
+        for tokens in (summary.tokens, *((summary.enrichment.tokens,) if enriches else ())):
+            for role, used in tokens.items():
+                total = progress.tokens[role]
+                for kind in (*KINDS, COST):
+                    setattr(total, kind, getattr(total, kind) + getattr(used, kind))
+
     def counted(self) -> RunProgress:
         """Returns the progress at the end of the run, or the current one."""
         counted = RunProgress()
@@ -121,7 +186,7 @@ class KnownRun:
 
 
 class RunTable:
-    """Takes each event once. Events of different topics may come in any order."""
+    """Holds all runs in memory, as the store tells them."""
 
     def __init__(self, models: Models, faults: Callable[[], Iterable[str]] = tuple) -> None:
         """`models` has the prices; `faults` tells what holds every run up."""
@@ -129,9 +194,8 @@ class RunTable:
         self._faults = faults
         self.by_id: dict[str, KnownRun] = {}
         self._by_request: dict[str, str] = {}
-        # Standings and datasets that came before their runs.
-        self._standing: dict[str, frozenset[int]] = {}
-        self._stored: dict[str, RunStored] = {}
+        # Paces are measured from then on.
+        self.read_at = 0.0
 
     def name_of(self, request: RunRequest) -> str:
         """Returns the name of a run that begins."""
@@ -145,72 +209,18 @@ class RunTable:
         return self.by_id.get(self._by_request.get(request_id, ""))
 
     def changed(self, changed: RunChanged) -> None:
-        run_id = run_key(changed.run)
-        if known := self.by_id.get(run_id):
-            known.changed = changed
-            return
-        self.by_id[run_id] = KnownRun(
-            changed=changed,
-            under_way=self._standing.pop(run_id, frozenset()),
-            stored=self._stored.pop(run_id, RunStored()),
-        )
+        known = self.by_id.setdefault(run_key(changed.run), KnownRun())
+        known.change(changed)
         if changed.request_id:
-            self._by_request[changed.request_id] = run_id
+            self._by_request[changed.request_id] = known.id
 
-    def found(self, run: Run, at: float) -> None:
-        """Adds a run that was started elsewhere; its request holds what its events tell."""
-        request = RunRequest(
-            recipe=run.recipe,
-            seed=run.seed,
-            in_flight=run.in_flight,
-            max_turns=run.max_turns,
-            max_attempts=run.max_attempts,
-            enrich=run.enrich,
-        )
-        self.changed(
-            RunChanged(run=run, request=request, requested_at=at, changed_at=at, state=RunState.RUN_STATE_OPEN)
-        )
-
-    def collected(self, collected: ConversationCollected, at: float) -> None:
-        """Counts a conversation of a known run."""
-        conversation, summary = collected.conversation, collected.summary
-        known = self.by_id[run_key(conversation.run)]
-        progress = known.progress
-        if collected.accepted:
-            progress.accepted += 1
-            known.pace.add(at)
-        else:
-            progress.rejected += 1
-        if is_given_up(collected):
-            progress.given_up += 1
-            known.unfit += conversation.ending == Ending.ENDING_UNFIT
-        for count in _COUNTS:
-            setattr(progress, count, getattr(progress, count) + getattr(summary, count))
-        for rule in broken_rules(collected.reasons):
-            progress.reasons[rule] += 1
-        is_first = summary.HasField("enrichment") and known.enrichments.is_first(summary.enrichment.problem)
-        for tokens in (summary.tokens, *((summary.enrichment.tokens,) if is_first else ())):
-            for role, used in tokens.items():
-                total = progress.tokens[role]
-                for kind in (*KINDS, COST):
-                    setattr(total, kind, getattr(total, kind) + getattr(used, kind))
-
-    def standing(self, standing: RunStanding) -> None:
-        run_id = run_key(standing.run)
-        under_way = frozenset(standing.under_way)
+    def take(self, run_id: str, stored: KnownRun) -> None:
+        """Takes what the store holds of a run; of what changes its state the store may not have the latest yet."""
+        if stored.is_told:
+            self.changed(stored.changed)
         if known := self.by_id.get(run_id):
-            known.under_way = under_way
-        elif under_way:
-            self._standing[run_id] = under_way
-        else:
-            self._standing.pop(run_id, None)
-
-    def stored(self, stored: RunStored) -> None:
-        run_id = run_key(stored.run)
-        if known := self.by_id.get(run_id):
-            known.stored = stored
-        else:
-            self._stored[run_id] = stored
+            for name in STORED_COUNTS:
+                setattr(known, name, getattr(stored, name))
 
     def dead_letters(self, ordinals: Mapping[str, Collection[int]]) -> Iterable[str]:
         """Takes the dead problems by run id; yields the runs whose dead problems changed."""
@@ -233,7 +243,7 @@ class RunTable:
         known, now = self.by_id[run_id], time.time() if now is None else now
         changed, progress = known.changed, known.counted()
         grows = changed.state in (RunState.RUN_STATE_RUNNING, RunState.RUN_STATE_OPEN)
-        rate = known.pace.rate(now, since=changed.requested_at) if grows else 0.0
+        rate = known.pace.rate(now, since=max(changed.requested_at, self.read_at)) if grows else 0.0
         missing = max(0, changed.request.conversations - progress.accepted)
         costs = self._costs(progress)
         # A run that ended for a loss says so itself.
@@ -300,7 +310,8 @@ def turned(known: KnownRun, state: RunState, because: str, at: float, *, counted
     """Returns the run in another state; the progress is part of it if that state or the counts are final."""
     changed = RunChanged()
     changed.CopyFrom(known.changed)
-    changed.state, changed.because, changed.changed_at = state, because, at
+    # A change is later than the one before it, even if the clock was set back.
+    changed.state, changed.because, changed.changed_at = state, because, max(at, changed.changed_at + LEAST_SECONDS)
     changed.ClearField("progress")
     if counted or state in OVER:
         changed.progress.CopyFrom(known.counted())

@@ -1,30 +1,27 @@
 """The gateway's use cases, shared by HTTP and gRPC: a request in, an answer or a Refusal out."""
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from contextlib import ExitStack, aclosing, asynccontextmanager
 from functools import partial
 
-from google.protobuf.message import Message
-
 from soliloquy.recipes.check_report import located_faults
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime import reading
-from soliloquy.runtime.events import run_key
 from soliloquy.runtime.metrics import gauge
 from soliloquy.runtime.transports.port import Transport, Unanswered
 from soliloquy.v1 import gateway_pb2 as api
-from soliloquy.v1.events_pb2 import ConversationCollected, RunCancelled, RunChanged, RunStanding, RunStored
 from soliloquy.v1.runs_pb2 import RunState
 from soliloquy_services.gateway.datasets import read_conversation
 from soliloquy_services.gateway.dead_letters import MOST_REPLAYED, DeadLetters
-from soliloquy_services.gateway.index import Index
 from soliloquy_services.gateway.planning import Planning, former_run, most_alike
 from soliloquy_services.gateway.refusals import Code, Refusal, answered
 from soliloquy_services.gateway.requests import validated
-from soliloquy_services.gateway.runs import OVER, KnownRun, RunTable, state_name, turned
+from soliloquy_services.gateway.runs import OVER, KnownRun, RunTable, state_name
 from soliloquy_services.gateway.settings import GatewaySettings
 from soliloquy_services.gateway.steering import Steering
+from soliloquy_services.gateway.store import Store, Taken
 from soliloquy_services.gateway.topics import PipelineState, TopicFollower
 from soliloquy_services.gateway.watching import LatestFeed, Skipped, TailFeed, export_runs, forget_runs
 
@@ -45,27 +42,32 @@ class Gateway:
         self.planning = planning
         self._faults = faults
         self._runs = RunTable(settings.models, self._every_fault)
-        self._index = Index()
+        self._store = Store(settings.database)
         self._letters = DeadLetters(transport)
         self._pipeline = PipelineState(transport, self._letters)
         self._datasets = settings.datasets
-        self._topics = TopicFollower(transport, self._receive)
+        self._topics = TopicFollower(transport, self._store, self._take)
         self._run_feed = LatestFeed(self._runs.status)
         self._list_feed = LatestFeed(self._runs.page)
         self._tails = TailFeed[api.FinishedConversation]()
-        self._steering = Steering(self._runs, self._index, planning, transport, settings, self._tell)
+        self._steering = Steering(self._runs, self._store, planning, transport, settings, self._tell)
         self._model = str(settings.models.identity()["model"])
-        # Why its answers may be stale; empty while they are not.
-        self.fault = "the gateway is still reading the state of its runs"
+        self._delay = "the gateway is still reading the state of its runs"
+
+    @property
+    def fault(self) -> str:
+        """Why its answers may be stale; empty while they are not."""
+        return self._topics.fault or self._delay
 
     @asynccontextmanager
     async def at_work(self) -> AsyncIterator[None]:
-        """Reads the state of all runs, which may take long, then follows events and drives its runs."""
+        """Reads what came since the last time, then follows events and drives its runs. Raises Failure."""
         with ExitStack() as closed:
-            closed.callback(self._index.close)
+            closed.callback(self._store.close)
             closed.callback(forget_runs)
             await self._topics.catch_up()
-            self.fault = ""
+            self._runs.read_at = time.time()
+            self._delay = ""
             self._export()
             async with asyncio.TaskGroup() as tasks:
                 publishing = (self._run_feed.publish_changes(), self._list_feed.publish_changes())
@@ -97,7 +99,7 @@ class Gateway:
     async def forecast_run(self, request: api.StartRunRequest) -> api.RunForecast:
         asked = validated(request)
         former = most_alike(self._runs.by_id.values(), asked, self._model)
-        told_by = await former_run(former, self._index, self._transport, self._datasets) if former else None
+        told_by = await former_run(former, self._store, self._transport, self._datasets) if former else None
         forecast = await self.planning.forecast(asked, told_by)
         forecast.request.CopyFrom(asked)
         forecast.request.ClearField("prompts")
@@ -131,11 +133,10 @@ class Gateway:
         return await self._turn(request.run, RunState.RUN_STATE_RUNNING, "resumed")
 
     async def list_conversations(self, request: api.ListConversationsRequest) -> api.ListConversationsResponse:
-        self._known(request.run)
-        return self._index.listed(request)
+        return await self._store.call(self._store.index.listed, request, self._known(request.run))
 
     async def get_conversation(self, request: api.GetConversationRequest) -> api.GetConversationResponse:
-        entry = self._index.find(self._known(request.run).id, request.conversation)
+        entry = await self._store.call(self._store.index.find, self._known(request.run).id, request.conversation)
         if entry is None:
             raise Refusal(
                 Code.UNKNOWN,
@@ -212,37 +213,14 @@ class Gateway:
             raise Refusal(Code.UNKNOWN, f"there is no run {run_id[:80]!r}: list the runs")
         return known
 
-    def _receive(self, message: Message, at: float) -> None:
-        match message:
-            case RunChanged():
-                self._runs.changed(message)
-            case RunStanding():
-                self._runs.standing(message)
-                self._tell(run_key(message.run))
-            case RunStored():
-                self._runs.stored(message)
-                self._tell(run_key(message.run))
-            case RunCancelled():
-                self._cancelled(run_key(message.run), at)
-            case ConversationCollected():
-                self._collected(message, at)
-
-    def _collected(self, message: ConversationCollected, at: float) -> None:
-        run = message.conversation.run
-        run_id = run_key(run)
-        if run_id not in self._runs.by_id:
-            self._runs.found(run, at)
-        if shown := self._index.add(message, at):
-            self._runs.collected(message, at)
-            self._tails.publish(run_id, shown)
+    def _take(self, taken: Taken) -> None:
+        for run_id, stored in taken.runs.items():
+            self._runs.take(run_id, stored)
             self._tell(run_id)
-
-    def _cancelled(self, run_id: str, at: float) -> None:
-        """Takes note of a cancellation, whoever requested it."""
-        known = self._runs.by_id.get(run_id)
-        if known and known.is_steered:
-            self._runs.changed(turned(known, RunState.RUN_STATE_CANCELLED, "", at))
-            self._tell(run_id)
+        for shown in taken.finished:
+            if shown.accepted:
+                self._runs.by_id[shown.run].pace.add(shown.finished_at)
+            self._tails.publish(shown.run, shown)
 
     def _tell(self, run_id: str) -> None:
         self._run_feed.mark_changed(run_id)
@@ -255,9 +233,10 @@ class Gateway:
                 await self._refresh()
                 if runs := [known for known in self._runs.by_id.values() if known.went_on]:
                     await self._resume_after_replay(runs)
-                self.fault = ""
+                await self._store.call(self._store.check)
+                self._delay = ""
             except Unanswered as error:
-                self.fault = str(error)
+                self._delay = str(error)
             export_runs(self._runs)
             await asyncio.sleep(LOOK_SECONDS)
 

@@ -28,3 +28,5 @@ class GatewaySettings:
     chat_endpoints: Sequence[str] = ()
     # The number of unfinished runs at a time.
     most_runs: int = 100
+    # The URL of the database that remembers its runs; empty for a temporary one, which each start fills again.
+    database: str = ""

@@ -8,18 +8,19 @@ from collections.abc import Awaitable, Callable
 from soliloquy.runtime.driver import LOOK_SECONDS, Ending, Quota, drive, shortfall
 from soliloquy.runtime.events import EventTooLarge, first_event, run_key
 from soliloquy.runtime.seeds import digest
-from soliloquy.runtime.transports.port import Transport
+from soliloquy.runtime.stretches import Stretches
+from soliloquy.runtime.transports.port import Transport, retry_until_answered
 from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.events_pb2 import RunCancelled, RunChanged
 from soliloquy.v1.gateway_pb2 import StartRunRequest
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
 from soliloquy_services.gateway.access.access import CALLER
-from soliloquy_services.gateway.index import Index
 from soliloquy_services.gateway.planning import Planning, Problems
 from soliloquy_services.gateway.refusals import Code, Refusal
 from soliloquy_services.gateway.requests import validated
 from soliloquy_services.gateway.runs import KnownRun, RunTable, state_name, turned
 from soliloquy_services.gateway.settings import GatewaySettings
+from soliloquy_services.gateway.store import Store
 
 _EXECUTION_DIGITS = 8
 # Few problems wait for admission: a pause cannot stop those that are submitted.
@@ -37,7 +38,7 @@ class Steering:
     def __init__(
         self,
         runs: RunTable,
-        index: Index,
+        store: Store,
         planning: Planning,
         transport: Transport,
         settings: GatewaySettings,
@@ -45,7 +46,7 @@ class Steering:
     ) -> None:
         """`tell` is called with the id of each run that changes."""
         self._runs = runs
-        self._index = index
+        self._store = store
         self._planning = planning
         self._transport = transport
         self._model = str(settings.models.identity()["model"])
@@ -142,7 +143,7 @@ class Steering:
                     to = known.changed.state if state is None else state
                     await self._write(turned(known, to, because, time.time(), counted=state is None))
 
-        driver = RunDriver(known, self._index, self._planning, self._transport, turn)
+        driver = RunDriver(known, self._store, self._planning, self._transport, turn)
         driving = self._tasks.create_task(driver.drive())
         self._drivers[known.id] = (driver, driving)
         driving.add_done_callback(lambda _: self._drivers.pop(known.id))
@@ -159,11 +160,11 @@ class Steering:
 
 
 class RunDriver:
-    """Drives one run, as far as its topics and its index tell how far it is."""
+    """Drives one run, as far as the store tells how far it is."""
 
-    def __init__(self, known: KnownRun, index: Index, planning: Planning, transport: Transport, turn: Turn) -> None:
+    def __init__(self, known: KnownRun, store: Store, planning: Planning, transport: Transport, turn: Turn) -> None:
         self._known = known
-        self._index = index
+        self._store = store
         self._planning = planning
         self._transport = transport
         self._turn = turn
@@ -214,11 +215,11 @@ class RunDriver:
     def is_stopped(self) -> bool:
         return self._known.is_over
 
-    def settled_ordinals(self) -> set[int]:
-        return self._index.settled(self._known.id)
+    async def settled_ordinals(self) -> Stretches:
+        return await retry_until_answered(lambda: self._store.call(self._store.settled, self._known.id))
 
     async def ordinals_under_way(self) -> set[int]:
-        return set(self._known.under_way)
+        return self._known.under_way
 
     def admits(self, ordinal: int, submitted: int) -> bool:
         changed = self._known.changed
@@ -241,7 +242,8 @@ class RunDriver:
         if not known.dead or not known.under_way <= known.dead:
             return False
         # Either every problem submitted is dead or settled, or the dead ones take all places and none can begin.
-        dead = known.dead - self.settled_ordinals()
+        settled = await self.settled_ordinals()
+        dead = {ordinal for ordinal in known.dead if ordinal not in settled}
         return submitted - known.quota.settled <= len(dead) or len(known.under_way) >= known.changed.run.in_flight
 
 

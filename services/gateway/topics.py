@@ -1,72 +1,109 @@
-"""Reads the gateway's state from its topics, follows them, and keeps the topics of the pipeline."""
+"""Follows the topics of runs into the store, and keeps the topics of the pipeline."""
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
+from typing import TypeVar
 
 from google.protobuf.message import Message
 
-from soliloquy.runtime.events import END_OF_TIME
 from soliloquy.runtime.reading import messages
 from soliloquy.runtime.topics import TOPIC_OF, origin
-from soliloquy.runtime.transports.port import Delivery, Transport, Unanswered
+from soliloquy.runtime.transports.port import PAUSE_SECONDS, Delivery, Transport, Unanswered
 from soliloquy.v1.events_pb2 import ConversationCollected, RunCancelled, RunChanged, RunStanding, RunStored
 from soliloquy.v1.gateway_pb2 import Pipeline, Stage
+from soliloquy_services.gateway.database import DatabaseUnavailable
 from soliloquy_services.gateway.dead_letters import DeadLetters
-
-# Takes a message and when it was made.
-Receive = Callable[[Message, float], None]
+from soliloquy_services.gateway.store import Store, Taken
 
 # In this order, a problem that finishes while they are read counts as under way, and is not submitted again.
-RECALLED = (RunChanged, RunCancelled, RunStanding, RunStored, ConversationCollected)
-# Only the gateway writes RunChanged, so it need not follow it.
-FOLLOWED = (RunCancelled, RunStanding, RunStored, ConversationCollected)
-# Before an unanswered read is repeated.
-PAUSE_SECONDS = 0.5
-# Messages between two turns of other tasks.
-_MESSAGES_A_TURN = 256
+FOLLOWED = (RunChanged, RunCancelled, RunStanding, RunStored, ConversationCollected)
+# The most events of one transaction.
+BATCH = 500
+
+Item = TypeVar("Item")
 
 
 class TopicFollower:
-    def __init__(self, transport: Transport, receive: Receive) -> None:
+    def __init__(self, transport: Transport, store: Store, took: Callable[[Taken], None]) -> None:
+        """`took` is called with what changed in the store."""
         self._transport = transport
-        self._receive = receive
-        # For each message, the next offset of each partition.
-        self._next: dict[type[Message], dict[int, int]] = {message: {} for message in RECALLED}
+        self._store = store
+        self._took = took
+        # Why the store cannot take events; empty while it can.
+        self.fault = ""
 
     async def catch_up(self) -> None:
-        """Reads everything that the topics hold, repeating unanswered reads."""
-        for message in RECALLED:
-            await self._read(message)
+        """Opens the store and has it take everything that the topics hold; repeats what is not answered."""
+        await self._open()
+        for kind in FOLLOWED:
+            while not await self._take(kind, self._transport.read):
+                pass
 
     async def follow(self) -> None:
-        """Receives everything that comes."""
+        """Has the store take everything that comes."""
         async with asyncio.TaskGroup() as group:
-            for message in FOLLOWED:
-                starts = dict(self._next[message])
-                group.create_task(self._take(message, self._transport.follow(TOPIC_OF[message].name, starts)))
+            for kind in FOLLOWED:
+                group.create_task(self._follow(kind))
 
-    async def _read(self, message: type[Message]) -> None:
+    async def _open(self) -> None:
         while True:
-            # Messages received before are not received again.
-            starts = dict(self._next[message])
             try:
-                return await self._take(message, self._transport.read(TOPIC_OF[message].name, starts=starts))
-            except Unanswered:
-                await asyncio.sleep(PAUSE_SECONDS)
+                return await self._store.call(self._store.open)
+            except DatabaseUnavailable as error:
+                self.fault = str(error)
+            await asyncio.sleep(PAUSE_SECONDS)
 
-    async def _take(self, kind: type[Message], deliveries: AsyncIterator[Delivery]) -> None:
-        places = self._next[kind]
-        async with aclosing(messages(deliveries)) as received:
-            number = 0
-            async for delivery, message in received:
-                # The writer of the event chose its time.
-                self._receive(message, min(max(0.0, delivery.event.time), END_OF_TIME - 1))
-                places[delivery.partition.number] = delivery.offset + 1
-                number += 1
-                if number % _MESSAGES_A_TURN == 0:
-                    await asyncio.sleep(0)
+    async def _follow(self, kind: type[Message]) -> None:
+        while True:
+            await self._take(kind, self._transport.follow)
+
+    async def _take(self, kind: type[Message], deliveries: Callable[..., AsyncGenerator[Delivery, None]]) -> bool:
+        """Begins where the store is; returns whether there is no more to take, and pauses if it failed."""
+        topic = TOPIC_OF[kind].name
+        try:
+            identity = await self._transport.identity(topic)
+            positions = await self._store.call(self._store.begin, kind, identity)
+            # Others may have counted meanwhile.
+            self._took(Taken(runs=await self._store.call(self._store.runs)))
+            self.fault = ""
+            async with (
+                aclosing(messages(deliveries(topic, starts=positions))) as received,
+                aclosing(batches(received)) as found,
+            ):
+                async for batch in found:
+                    if await self._transport.identity(topic) != identity:
+                        return False
+                    taken, positions = await self._store.call(self._store.take, kind, identity, positions, batch)
+                    self._took(taken)
+                    self.fault = ""
+            return True
+        except DatabaseUnavailable as error:
+            self.fault = str(error)
+        except Unanswered:
+            pass
+        await asyncio.sleep(PAUSE_SECONDS)
+        return False
+
+
+async def batches(items: AsyncIterator[Item], most: int = BATCH) -> AsyncGenerator[list[Item], None]:
+    """Yields the items that are there, at least one and at most so many."""
+    coming = asyncio.ensure_future(anext(items, None))
+    try:
+        while item := await coming:
+            batch = [item]
+            coming = asyncio.ensure_future(anext(items, None))
+            await asyncio.sleep(0)
+            # What was received before a fault is taken.
+            while len(batch) < most and coming.done() and not coming.exception() and (item := coming.result()):
+                batch.append(item)
+                coming = asyncio.ensure_future(anext(items, None))
+                await asyncio.sleep(0)
+            yield batch
+    finally:
+        coming.cancel()
+        await asyncio.wait([coming])
 
 
 # How old a snapshot of the pipeline may be.

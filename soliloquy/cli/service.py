@@ -179,7 +179,13 @@ def up(
     served = None
     if console:
         place = datasets.store or str(datasets.data)
-        served = gateway.assignment(listen=console, datasets=place, models=model.models, sandbox=free_address())
+        served = gateway.assignment(
+            listen=console,
+            datasets=place,
+            models=model.models,
+            sandbox=free_address(),
+            data=None if datasets.data == Path() else datasets.data,
+        )
     log = datasets.data / LOG
     common = Assignment(
         services=(),

@@ -28,6 +28,7 @@ from soliloquy.dataset.layout import ShardLimits
 from soliloquy.recipes.prompts import BrokenPrompt, changed_texts
 from soliloquy.recipes.recipe import checked_prompts, load_judges
 from soliloquy.runs.assignment import GatewayAssignment
+from soliloquy.runs.supervision import DATABASE
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.files import read_regular_text, refuse_foreign
 from soliloquy.runtime.model.settings import Models
@@ -188,10 +189,19 @@ class GatewayOptions:
     )
     adapters: str | None = option("The registry of adapters to show.", metavar="DIR|URL")
     evaluations: Path | None = option("The folder of evaluations to show.", type=EXISTING_FOLDER)
+    database: str | None = option(
+        "The database that remembers runs: sqlite:////FILE, or postgresql://USER@HOST/NAME, whose password is in "
+        "PGPASSWORD or the file of PGPASSFILE.  [default: a file in --data of `up`, otherwise a temporary file]",
+        metavar="URL",
+    )
     tls: ServerTls | None = SERVER_TLS
 
-    def assignment(self, *, listen: str, datasets: str | None, models: Models, sandbox: str) -> GatewayAssignment:
+    def assignment(
+        self, *, listen: str, datasets: str | None, models: Models, sandbox: str, data: Path | None = None
+    ) -> GatewayAssignment:
+        """`data` is a folder for a database, if none is named."""
         from soliloquy_services.gateway.access.tokens import read_tokens
+        from soliloquy_services.gateway.database import engine_of
         from soliloquy_services.gateway.settings import GatewaySettings
 
         for url in self.chat_endpoints:
@@ -199,6 +209,8 @@ class GatewayOptions:
         # Bad files end the command before it starts a process.
         if self.tokens:
             read_tokens(self.tokens)
+        if self.database:
+            engine_of(self.database)
         settings = GatewaySettings(
             listen=listen,
             grpc=self.grpc or _next_port(listen),
@@ -209,6 +221,7 @@ class GatewayOptions:
             adapters=self.adapters,
             evaluations=self.evaluations,
             chat_endpoints=self.chat_endpoints,
+            database=self.database or (f"sqlite:///{data.resolve()}/{DATABASE}" if data else ""),
         )
         return GatewayAssignment(settings=settings, problem_files=self.problem_files, sandbox=sandbox)
 

@@ -102,10 +102,10 @@ def declared() -> list[Service]:
 
 def steering() -> list[Service]:
     """The programs that handle no event: the gateway, and the command `generate`."""
-    from soliloquy_services.gateway.topics import RECALLED
+    from soliloquy_services.gateway.topics import FOLLOWED
 
     return [
-        Service(name="gateway", emits=(ProblemSubmitted, RunChanged, RunCancelled), reads=RECALLED),
+        Service(name="gateway", emits=(ProblemSubmitted, RunChanged, RunCancelled), reads=FOLLOWED),
         Service(name="soliloquy", emits=(ProblemSubmitted, RunCancelled), reads=(ConversationFinished, RunStanding)),
     ]
 

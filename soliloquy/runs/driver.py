@@ -14,6 +14,7 @@ from soliloquy.runtime.driver import Quota
 from soliloquy.runtime.model.costs import total_cost
 from soliloquy.runtime.model.spending import Spending
 from soliloquy.runtime.reading import open_ordinals
+from soliloquy.runtime.stretches import Stretches
 
 if TYPE_CHECKING:
     from soliloquy_services.collector.journal import Journal
@@ -99,8 +100,8 @@ class Driver:
     def is_stopped(self) -> bool:
         return self.interrupted.is_set() or bool(self.fault)
 
-    def settled_ordinals(self) -> set[int]:
-        return self._journal.settled_ordinals(self._plan.max_attempts)
+    async def settled_ordinals(self) -> Stretches:
+        return Stretches.of(self._journal.settled_ordinals(self._plan.max_attempts))
 
     async def ordinals_under_way(self) -> set[int]:
         return await open_ordinals(self._transport, self._run)

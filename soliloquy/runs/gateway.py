@@ -1,7 +1,7 @@
 """Puts the gateway together: how it plans runs, who may call it, and what it serves."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -120,11 +120,16 @@ class Plans:
 
 @asynccontextmanager
 async def served(
-    assignment: GatewayAssignment, model: ModelSettings, transport: Transport, faults: Sequence[str] = ()
-) -> AsyncIterator["tuple[Gateway, Sequence[str]]"]:
-    """Serves the gateway, and yields it and its addresses; raises Failure if it is set up wrongly.
+    assignment: GatewayAssignment,
+    model: ModelSettings,
+    transport: Transport,
+    faults: Sequence[str],
+    made: Callable[["Gateway"], None],
+) -> AsyncIterator[Sequence[str]]:
+    """Serves the gateway, and yields its addresses; raises Failure if it is set up wrongly.
 
-    `faults` holds at any moment what keeps other processes from serving.
+    `faults` holds at any moment what keeps other processes from serving. `made` is called with the gateway before it
+    waits for its database and its topics.
     """
     from soliloquy_services.gateway.app import access, answering
     from soliloquy_services.gateway.chat.chats import ChatSettings
@@ -143,7 +148,7 @@ async def served(
     )
     async with AsyncExitStack() as opened:
         callers = access(settings)
-        gateway = Gateway(transport, plans, settings, faults)
+        made(gateway := Gateway(transport, plans, settings, faults))
         await opened.enter_async_context(gateway.at_work())
         more: Sequence[HttpRoute] = ()
         if sandbox:
@@ -151,4 +156,4 @@ async def served(
             talking = await opened.enter_async_context(tutoring(model, sandbox, ChatSettings()))
             more = routes(talking, transport, ChatSettings(), rules)
         addresses = await opened.enter_async_context(answering(gateway, settings, callers, more))
-        yield gateway, addresses
+        yield addresses

@@ -57,6 +57,7 @@ class Worker:
         self._assembly: Assembly | None = None
         self._transport: Transport | None = None
         self._gateway: Gateway | None = None
+        self._gateway_answers = False
         self._reconciliation: Reconciliation | None = None
         self._stopping = asyncio.Event()
         self._delay = "is starting"
@@ -65,7 +66,7 @@ class Worker:
 
     @property
     def at_work(self) -> bool:
-        return bool(self._stages or self._gateway)
+        return bool(self._stages) or self._gateway_answers
 
     @property
     def endpoints(self) -> Sequence[EndpointStatus]:
@@ -75,6 +76,8 @@ class Worker:
     def faults(self) -> list[str]:
         """Returns what keeps it from serving; nothing while it serves."""
         if not self.at_work:
+            if self._gateway and self._gateway.fault:
+                return [self._gateway.fault]
             return [f"{', '.join(self._assignment.names)} {self._delay}"]
         assert self._assembly
         of_assembly = (self._assembly.sandboxes, self._assembly.models, self._assembly.datasets)
@@ -131,8 +134,12 @@ class Worker:
         # It loads what serves a browser and gRPC.
         from soliloquy.runs.gateway import served
 
-        async with served(assigned, self._assignment.model, transport, self._others) as (self._gateway, addresses):
+        def made(gateway: "Gateway") -> None:
+            self._gateway = gateway
+
+        async with served(assigned, self._assignment.model, transport, self._others, made) as addresses:
             self.addresses += addresses
+            self._gateway_answers = True
             await self._stopping.wait()
 
     async def _reconcile(self, datasets: "Datasets", transport: Transport) -> None:

@@ -2,13 +2,13 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
-from itertools import count
 from typing import Protocol
 
 from soliloquy.runtime.events import Event, first_event
+from soliloquy.runtime.stretches import Stretches
 from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.events_pb2 import ProblemSubmitted
@@ -64,11 +64,6 @@ class Quota:
         return ordinal < self.wanted and submitted - self.settled < ahead
 
 
-def left_to_submit(settled: Collection[int], begun: Collection[int]) -> Iterator[int]:
-    """Yields the ordinals of problems to submit, skipping settled and started ones."""
-    return (ordinal for ordinal in count() if ordinal not in settled and ordinal not in begun)
-
-
 class Ending(Enum):
     # Every conversation is accepted, or enough problems were tried.
     SETTLED = auto()
@@ -87,7 +82,7 @@ class DrivenRun(Protocol):
     def is_stopped(self) -> bool:
         """Whether the run is to be driven no further."""
 
-    def settled_ordinals(self) -> set[int]:
+    async def settled_ordinals(self) -> Stretches:
         """The problems that need no further conversation."""
 
     async def ordinals_under_way(self) -> set[int]:
@@ -107,9 +102,9 @@ async def drive(
     run: Run, draw: Callable[[int], Problem], transport: Transport, driven: DrivenRun, *, source: str
 ) -> Ending:
     """Submits the problems that are neither settled nor under way, in order, until the run ends."""
-    settled = driven.settled_ordinals()
-    begun = await driven.ordinals_under_way() - settled
-    left = left_to_submit(settled, begun)
+    settled = await driven.settled_ordinals()
+    begun = {ordinal for ordinal in await driven.ordinals_under_way() if ordinal not in settled}
+    left = (ordinal for ordinal in settled.missing() if ordinal not in begun)
     submitted, ordinal = len(settled) + len(begun), next(left)
     stuck_at = -1
     while not driven.is_stopped:

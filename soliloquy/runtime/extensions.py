@@ -89,7 +89,7 @@ _EXTRAS = {
     "serve": ("ray", "llguidance", "fastapi"),
     "vllm": ("vllm",),
     "s3": ("s3fs",),
-    "tables": ("pyiceberg", "sqlalchemy", "psycopg2"),
+    "tables": ("pyiceberg", "psycopg2"),
     "measures": ("textstat",),
     "papers": ("sklearn",),
     "otlp": ("opentelemetry",),

@@ -1,5 +1,6 @@
 """A PostgreSQL of this machine, which a test can kill and start again."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -31,6 +32,7 @@ class Postgres:
         with socket.create_server(("127.0.0.1", 0)) as probe:
             self._port = probe.getsockname()[1]
         self._process: subprocess.Popen[bytes] | None = None
+        self._databases = 0
 
     def __enter__(self) -> Self:
         if as_root := os.getuid() == 0:
@@ -53,6 +55,17 @@ class Postgres:
     def url(self) -> str:
         return f"postgresql+psycopg2://soliloquy@127.0.0.1:{self._port}/postgres"
 
+    def database(self) -> str:
+        """Makes a database and returns its URL."""
+        self._databases += 1
+        name = f"made_{self._databases}"
+        with contextlib.closing(
+            psycopg2.connect(host="127.0.0.1", port=self._port, user="soliloquy", dbname="postgres")
+        ) as at:
+            at.autocommit = True
+            at.cursor().execute(f"CREATE DATABASE {name}")
+        return f"postgresql://soliloquy@127.0.0.1:{self._port}/{name}"
+
     def start(self) -> None:
         settings = [f"--{name}={value}" for name, value in {**_SETTINGS, "port": str(self._port)}.items()]
         command = [*self._user, _program("postgres"), "-D", str(self._folder / "data"), "-h", "127.0.0.1", *settings]
@@ -65,9 +78,12 @@ class Postgres:
                 self._process = processes.start(command, log)
             time.sleep(0.05)
 
+    def _connect(self) -> "psycopg2.extensions.connection":
+        return psycopg2.connect(host="127.0.0.1", port=self._port, user="soliloquy", dbname="postgres")
+
     def _answers(self) -> bool:
         try:
-            psycopg2.connect(host="127.0.0.1", port=self._port, user="soliloquy", dbname="postgres").close()
+            self._connect().close()
         except psycopg2.OperationalError:
             return False
         return True

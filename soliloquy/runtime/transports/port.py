@@ -2,16 +2,31 @@
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Protocol, Self, TypeVar
 
 from soliloquy.runtime.events import Event
 from soliloquy.runtime.failure import Failure
 
+T = TypeVar("T")
+
 
 class Unanswered(Failure):
     """The transport does not answer right now; it may later."""
+
+
+# Before what was not answered is asked again.
+PAUSE_SECONDS = 0.5
+
+
+async def retry_until_answered(ask: Callable[[], Awaitable[T]]) -> T:
+    """Retries while nothing answers."""
+    while True:
+        try:
+            return await ask()
+        except Unanswered:
+            await asyncio.sleep(PAUSE_SECONDS)
 
 
 class Partition(NamedTuple):
@@ -126,6 +141,9 @@ class Transport(Protocol):
 
     async def ends(self, topic: str) -> dict[int, int]:
         """Returns an offset for each partition number: events published so far lie below it, later ones do not."""
+
+    async def identity(self, topic: str) -> str:
+        """Names a topic as long as it is there: one that is made anew has another identity. Raises Unanswered."""
 
     async def backlog(self) -> list[Backlog]:
         """Returns the backlog of every group and topic."""

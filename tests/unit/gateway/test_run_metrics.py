@@ -40,7 +40,9 @@ def change(known: RunTable, number: int, state: RunState, at: float, conversatio
 def collect(known: RunTable, number: int, at: float) -> None:
     conversation = Conversation(run=run(number), ending=Ending.ENDING_SOLVED)
     summary = Summary(tokens={"tutor": TokenUse(prompt=7, completion=3)})
-    known.collected(ConversationCollected(conversation=conversation, accepted=True, summary=summary), at)
+    counted = known.by_id[f"r{number}-g"]
+    counted.count(ConversationCollected(conversation=conversation, accepted=True, summary=summary))
+    counted.pace.add(at)
 
 
 def value(metric: str, /, **labels: str) -> float | None:

@@ -1,9 +1,9 @@
 from soliloquy.runtime.model.settings import Endpoint, Models, Role
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, EnrichmentUse, Summary, TokenUse
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Summary, TokenUse
 from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged, RunProgress, RunStanding, RunStored
 from soliloquy.v1.gateway_pb2 import DatasetState
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
-from soliloquy_services.gateway.runs import Pace, RunTable, turned
+from soliloquy_services.gateway.runs import KnownRun, Pace, RunTable, turned
 
 RUN = Run(id="r", growing="g", recipe="soliloquy", max_attempts=2)
 ID = "r-g"
@@ -32,18 +32,9 @@ def tell(known: RunTable, ordinal: int, *reasons: str, attempt: int = 0, ending:
         unverified=1,
     )
     collected = ConversationCollected(conversation=conversation, accepted=not reasons, reasons=reasons, summary=summary)
-    known.collected(collected, at=110.0)
-
-
-def test_the_enrichment_that_conversations_share_is_counted_once() -> None:
-    known = runs()
-    for problem in ("one", "one", "other"):
-        enrichment = EnrichmentUse(problem=problem, tokens={"planner": TokenUse(prompt=5)})
-        summary = Summary(tokens={"tutor": TokenUse(prompt=7)}, enrichment=enrichment)
-        conversation = Conversation(run=RUN, ending=Ending.ENDING_SOLVED)
-        known.collected(ConversationCollected(conversation=conversation, accepted=True, summary=summary), at=110.0)
-    used = known.by_id[ID].progress.tokens
-    assert {role: tokens.prompt for role, tokens in used.items()} == {"tutor": 21, "planner": 10}
+    known.by_id[ID].count(collected)
+    if collected.accepted:
+        known.by_id[ID].pace.add(110.0)
 
 
 def test_a_run_is_what_was_collected_of_it() -> None:
@@ -52,7 +43,7 @@ def test_a_run_is_what_was_collected_of_it() -> None:
     tell(known, 1, "length: turn 1: long")
     tell(known, 1, "length: turn 1: long", attempt=1)
     tell(known, 2, "not solved: of no use", ending=Ending.ENDING_UNFIT)
-    known.standing(RunStanding(run=RUN, under_way=[3, 4]))
+    known.by_id[ID].standing = RunStanding(run=RUN, under_way=[3, 4])
     assert list(known.dead_letters({ID: {4}})) == [ID]
     assert list(known.dead_letters({ID: {4}})) == []
     assert known.by_id[ID].counted() == RunProgress(
@@ -79,17 +70,15 @@ def test_a_rule_that_a_conversation_breaks_twice_is_counted_once() -> None:
 
 
 def test_a_dataset_is_written_when_the_run_is_over_and_nothing_is_missing() -> None:
-    known = RunTable(MODELS)
-    # The collector may be heard before the run.
-    known.stored(RunStored(run=RUN, conversations=2))
-    known.changed(RunChanged(run=RUN, request_id="one", state=RunState.RUN_STATE_RUNNING))
+    known = runs()
+    known.by_id[ID].stored = RunStored(run=RUN, conversations=2)
     tell(known, 0)
     tell(known, 1, "length: turn 1: long")
     run = known.by_id[ID]
     assert known.status(ID).dataset == DatasetState.DATASET_STATE_WRITING
     known.changed(turned(run, RunState.RUN_STATE_FINISHED, "", at=130.0))
     assert known.status(ID).dataset == DatasetState.DATASET_STATE_WRITTEN
-    known.stored(RunStored(run=RUN, conversations=1))
+    known.by_id[ID].stored = RunStored(run=RUN, conversations=1)
     assert known.status(ID).dataset == DatasetState.DATASET_STATE_WRITING
 
 
@@ -98,7 +87,7 @@ def test_final_counts_are_told_again_when_another_conversation_comes() -> None:
     run = known.by_id[ID]
     tell(known, 0)
     known.changed(turned(run, RunState.RUN_STATE_RUNNING, "being written", at=120.0, counted=True))
-    known.stored(RunStored(run=RUN, conversations=1))
+    run.stored = RunStored(run=RUN, conversations=1)
     assert (run.is_counted, run.is_stored) == (True, True)
     tell(known, 1, "length: turn 1: long")
     assert not run.is_counted
@@ -113,7 +102,7 @@ def test_a_run_says_what_its_dataset_lost_whatever_its_state() -> None:
     known = runs()
     tell(known, 0)
     known.changed(turned(known.by_id[ID], RunState.RUN_STATE_FINISHED, "", at=130.0))
-    known.stored(RunStored(run=RUN, conversations=0, lost=1))
+    known.by_id[ID].stored = RunStored(run=RUN, conversations=0, lost=1)
     status = known.status(ID)
     assert status.dataset == DatasetState.DATASET_STATE_INCOMPLETE
     assert status.because == "the dataset has lost conversations that conversation.finished no longer holds: 1"
@@ -137,15 +126,29 @@ def test_runs_of_earlier_versions_and_of_other_programs_have_a_name_too() -> Non
     request = RunRequest(problems="physics", conversations=1_000)
     known.changed(RunChanged(run=RUN, request=request, request_id="one"))
     assert known.status(ID).name == "physics, 1,000 conversations"
-    known.found(Run(id="chats", growing="soliloquy"), at=1.0)
+    chats = KnownRun()
+    chats.find(Run(id="chats", growing="soliloquy"), at=1.0)
+    known.take("chats-soliloquy", chats)
     assert known.status("chats-soliloquy").name == "chats-soliloquy"
 
 
-def test_what_is_under_way_may_be_told_before_the_run_is() -> None:
-    known = RunTable(MODELS)
-    known.standing(RunStanding(run=RUN, under_way=[1]))
-    known.changed(RunChanged(run=RUN, request_id="one"))
-    assert known.by_id[ID].under_way == {1}
+def test_a_run_that_its_conversations_told_first_is_the_one_that_was_requested() -> None:
+    stored = KnownRun()
+    stored.find(RUN, at=200.0)
+    known = runs()
+    known.take(ID, stored)
+    assert known.by_id[ID].changed.state == RunState.RUN_STATE_RUNNING
+    stored.change(known.by_id[ID].changed)
+    assert stored.changed.state == RunState.RUN_STATE_RUNNING
+
+
+def test_a_change_that_the_store_tells_late_undoes_no_later_one_whatever_the_clock_says() -> None:
+    known = runs()
+    run = known.by_id[ID]
+    before = run.changed
+    known.changed(turned(run, RunState.RUN_STATE_PAUSED, "", at=50.0))
+    known.take(ID, KnownRun(changed=before))
+    assert run.changed.state == RunState.RUN_STATE_PAUSED
 
 
 def test_rate_and_rest_are_those_of_the_last_minute() -> None:

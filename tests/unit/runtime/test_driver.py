@@ -1,8 +1,6 @@
 """How many problems a run begins, and when it is over."""
 
-from itertools import islice
-
-from soliloquy.runtime.driver import Quota, left_to_submit, most_problems
+from soliloquy.runtime.driver import Quota, most_problems
 
 
 def quota(*, accepted: int = 0, given_up: int = 0, unfit: int = 0) -> Quota:
@@ -27,7 +25,3 @@ def test_a_run_is_over_with_all_that_are_wanted_or_when_enough_problems_were_tri
     assert quota(accepted=5).is_over
     assert quota(accepted=4, given_up=6).is_over
     assert not quota(accepted=4, given_up=6, unfit=1).is_over
-
-
-def test_what_is_settled_or_under_way_is_not_submitted_again() -> None:
-    assert list(islice(left_to_submit({0, 2}, {3}), 3)) == [1, 4, 5]

@@ -79,6 +79,9 @@ class EmbeddedTransport:
     async def ends(self, topic: str) -> dict[int, int]:
         return self._log.read(partial(records.next_offsets, topic=topic, partitions=self._log.partitions))
 
+    async def identity(self, topic: str) -> str:
+        return self._log.installation
+
     async def backlog(self) -> list[Backlog]:
         return self._log.read(records.backlog)
 

@@ -17,9 +17,18 @@ from soliloquy.runtime.topics import is_retry
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from soliloquy.runtime.transports.kafka.connection import Names, member, some
 from soliloquy.runtime.transports.kafka.positions import BatchMetrics, HeldPartition, usable
-from soliloquy.runtime.transports.kafka.reader import ANSWER_SECONDS, PAUSE_SECONDS, Reader, retry_until_answered
+from soliloquy.runtime.transports.kafka.reader import ANSWER_SECONDS, Reader
 from soliloquy.runtime.transports.kafka.records import Record, delivery_of
-from soliloquy.runtime.transports.port import Delivery, Lag, Listener, Partition, Result, first_deliveries
+from soliloquy.runtime.transports.port import (
+    PAUSE_SECONDS,
+    Delivery,
+    Lag,
+    Listener,
+    Partition,
+    Result,
+    first_deliveries,
+    retry_until_answered,
+)
 
 Publish = Callable[[Sequence[Event]], Awaitable[None]]
 

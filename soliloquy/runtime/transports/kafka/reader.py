@@ -2,8 +2,8 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
-from typing import Any, Self, TypeVar
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Mapping
+from typing import Any, Self
 
 from aiokafka import AIOKafkaConsumer, errors
 from aiokafka.admin import AIOKafkaAdminClient
@@ -14,16 +14,13 @@ from soliloquy.runtime.transports.kafka.known_topics import KnownTopics
 from soliloquy.runtime.transports.kafka.positions import decoded
 from soliloquy.runtime.transports.kafka.records import delivery_of
 from soliloquy.runtime.transports.kafka.topic_ids import TopicsRequest
-from soliloquy.runtime.transports.port import Delivery, Partition, Unanswered, Watermark
-
-T = TypeVar("T")
+from soliloquy.runtime.transports.port import Delivery, Partition, Unanswered, Watermark, retry_until_answered
 
 PAGE_SECONDS = 0.2
 WAIT_SECONDS = 2.0
 PAGE_RECORDS = 500
 # Long enough to elect a leader, short enough to report that there is none.
 ANSWER_SECONDS = 5.0
-PAUSE_SECONDS = 0.5
 # How often lost topics are looked for.
 LOOK_SECONDS = 2.0
 # Raised for a moment after a coordinator starts or moves.
@@ -215,12 +212,3 @@ class Reader:
                 if self._begun and self._admin is admin:
                     await self._end()
             raise Unanswered(f"Kafka does not answer: {error}") from error
-
-
-async def retry_until_answered(ask: Callable[[], Awaitable[T]]) -> T:
-    """Retries while nothing answers."""
-    while True:
-        try:
-            return await ask()
-        except Unanswered:
-            await asyncio.sleep(PAUSE_SECONDS)

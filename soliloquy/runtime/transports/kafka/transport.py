@@ -19,9 +19,17 @@ from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from soliloquy.runtime.transports.kafka.connection import Names, client_options, connecting, described
 from soliloquy.runtime.transports.kafka.consumer import KafkaConsumer
 from soliloquy.runtime.transports.kafka.positions import BatchMetrics, position_of, usable
-from soliloquy.runtime.transports.kafka.reader import PAUSE_SECONDS, Reader
+from soliloquy.runtime.transports.kafka.reader import Reader
 from soliloquy.runtime.transports.kafka.records import headers_of
-from soliloquy.runtime.transports.port import Backlog, Delivery, Listener, Partition, Unanswered, Watermark
+from soliloquy.runtime.transports.port import (
+    PAUSE_SECONDS,
+    Backlog,
+    Delivery,
+    Listener,
+    Partition,
+    Unanswered,
+    Watermark,
+)
 
 DEAD_LETTER_TOPICS = [topic.name + DLQ for topic in TOPICS.values() if topic.keep != "latest"]
 # A group whose position in a dead-letter topic marks the replayed letters: Kafka cannot delete a record.
@@ -125,6 +133,13 @@ class KafkaTransport:
     async def ends(self, topic: str) -> dict[int, int]:
         ends = await self._reader.ends(await self._reader.partitions([topic]))
         return {partition.number: end for partition, end in ends.items()}
+
+    async def identity(self, topic: str) -> str:
+        if topic not in self._reader.topics.found:
+            await self._reader.partitions([topic])
+        if (found := self._reader.topics.found.get(topic)) is None:
+            raise Unanswered(f"there is no topic {topic}")
+        return found.id.hex() or self.installation
 
     async def backlog(self) -> list[Backlog]:
         return [

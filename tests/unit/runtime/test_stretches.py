@@ -1,9 +1,11 @@
 """Stretches hold what a set would hold, in two numbers for all that follow each other."""
 
+from itertools import islice
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soliloquy_services.curriculum.admission import Stretches
+from soliloquy.runtime.stretches import Stretches
 
 NUMBERS = st.lists(st.integers(min_value=0, max_value=40))
 
@@ -16,6 +18,8 @@ def test_they_hold_what_was_added_and_nothing_else(numbers: list[int]) -> None:
     again = Stretches(stretches)
     for each in (stretches, again):
         assert [number for number in range(42) if number in each] == sorted(set(numbers))
+        assert len(each) == len(set(numbers))
+        assert list(islice(each.missing(), 42)) == [number for number in range(84) if number not in numbers][:42]
 
 
 @given(st.permutations(range(12)))

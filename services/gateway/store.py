@@ -1,0 +1,234 @@
+"""Counts events into the database, each once: rows and the positions of their topics change in one transaction."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from google.protobuf.message import Message
+from sqlalchemy import Connection, delete, insert, select, tuple_, update
+
+from soliloquy.runtime.events import END_OF_TIME, ConversationEvent, RunEvent, run_key, run_of
+from soliloquy.runtime.stretches import Stretches
+from soliloquy.runtime.topics import TOPIC_OF
+from soliloquy.runtime.transports.port import Delivery, Unanswered
+from soliloquy.v1.events_pb2 import (
+    ConversationCollected,
+    RunCancelled,
+    RunChanged,
+    RunProgress,
+    RunStanding,
+    RunStored,
+)
+from soliloquy.v1.gateway_pb2 import FinishedConversation
+from soliloquy.v1.runs_pb2 import RunState
+from soliloquy_services.gateway.database import Database
+from soliloquy_services.gateway.index import Index
+from soliloquy_services.gateway.runs import KnownRun, is_given_up, turned
+
+# An event with a longer name is none of ours, and no index would take it.
+_LONGEST_NAME = 500
+_SERIALISED = ("changed", "progress", "standing", "stored")
+_COUNTS = ("unfit", "flagged_accepted", "flagged_rejected")
+# The columns of a run that each topic fills.
+_FILLED: Mapping[type[Message], Sequence[str]] = {
+    RunChanged: ("changed",),
+    RunStanding: ("standing",),
+    RunStored: ("stored",),
+    ConversationCollected: ("progress", *_COUNTS),
+    RunCancelled: (),
+}
+
+Received = Sequence[tuple[Delivery, Message]]
+
+
+class Overtaken(Unanswered):
+    """Another gateway has counted these events, or the topic was made anew."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Taken:
+    # The runs that events changed, by id.
+    runs: Mapping[str, KnownRun]
+    # The conversations that were counted, in their order.
+    finished: Sequence[FinishedConversation] = field(default=())
+
+
+class Store:
+    """Its methods block, as those of the index do: `call` them."""
+
+    def __init__(self, url: str) -> None:
+        self._database = Database(url)
+        self.index = Index(self._database)
+        self.call = self._database.call
+        self.open = self._database.open
+        self.close = self._database.close
+
+    def check(self) -> None:
+        """Raises DatabaseUnavailable while the database does not answer."""
+        with self._database.reading() as connection:
+            connection.execute(select(self._database["schema_version"]))
+
+    def runs(self) -> Mapping[str, KnownRun]:
+        with self._database.reading() as connection:
+            return self._runs(connection)
+
+    def begin(self, kind: type[Message], identity: str) -> dict[int, int]:
+        """Returns the next offset of each partition; forgets what another topic of the same name told."""
+        positions, topic = self._database["positions"], TOPIC_OF[kind].name
+        with self._database.writing() as connection:
+            rows = connection.execute(select(positions).where(positions.c.topic == topic)).all()
+            if all(row.identity == identity for row in rows):
+                return {row.partition: row.next_offset for row in rows}
+            connection.execute(delete(positions).where(positions.c.topic == topic))
+            if filled := _FILLED[kind]:
+                nothing = {column: 0 if column in _COUNTS else None for column in filled}
+                connection.execute(update(self._database["runs"]).values(nothing))
+            if kind is ConversationCollected:
+                for table in ("finished", "settled", "enriched"):
+                    connection.execute(delete(self._database[table]))
+        return {}
+
+    def take(
+        self, kind: type[Message], identity: str, positions: Mapping[int, int], received: Received
+    ) -> tuple[Taken, dict[int, int]]:
+        """Counts events of a topic that was read up to these positions, and returns the next ones; raises Overtaken."""
+        ends = {delivery.partition.number: delivery.offset + 1 for delivery, _ in received}
+        # The writer of an event chose its time.
+        messages = [
+            (message, min(max(0.0, delivery.event.time), END_OF_TIME - 1))
+            for delivery, message in received
+            if _has_name(message)
+        ]
+        finished: Sequence[FinishedConversation] = ()
+        with self._database.writing() as connection:
+            for number, end in ends.items():
+                self._advance(connection, kind, identity, number, positions.get(number), end)
+            names = {_name(message) for message, _ in messages}
+            runs = {name: KnownRun() for name in names} | self._runs(connection, names)
+            if kind is ConversationCollected:
+                finished = self._collect(connection, messages, runs)
+            else:
+                for message, at in messages:
+                    _tell(runs[_name(message)], message, at)
+            self._save(connection, runs)
+        return Taken(runs=runs, finished=finished), {**positions, **ends}
+
+    def settled(self, run_id: str) -> Stretches:
+        """Returns the problems of a run that need no further conversation."""
+        settled = self._database["settled"]
+        of_run = select(settled.c.first, settled.c.past).where(settled.c.run == run_id).order_by(settled.c.first)
+        with self._database.reading() as connection:
+            return Stretches(bound for stretch in connection.execute(of_run) for bound in stretch)
+
+    def _advance(
+        self, connection: Connection, kind: type[Message], identity: str, number: int, expected: int | None, end: int
+    ) -> None:
+        positions = self._database["positions"]
+        place = (positions.c.topic == TOPIC_OF[kind].name, positions.c.partition == number)
+        row = connection.execute(select(positions.c.identity, positions.c.next_offset).where(*place)).first()
+        if (tuple(row) if row else None) != ((identity, expected) if expected is not None else None):
+            raise Overtaken(f"another gateway reads {TOPIC_OF[kind].name} into the same database")
+        if row:
+            connection.execute(update(positions).where(*place).values(next_offset=end))
+        else:
+            new = {"topic": TOPIC_OF[kind].name, "partition": number, "identity": identity, "next_offset": end}
+            connection.execute(insert(positions), new)
+
+    def _runs(self, connection: Connection, names: Iterable[str] | None = None) -> dict[str, KnownRun]:
+        table = self._database["runs"]
+        chosen = select(table) if names is None else select(table).where(table.c.run.in_(list(names)))
+        return {
+            row["run"]: KnownRun(
+                changed=RunChanged.FromString(row["changed"] or b""),
+                progress=RunProgress.FromString(row["progress"] or b""),
+                standing=RunStanding.FromString(row["standing"] or b""),
+                stored=RunStored.FromString(row["stored"] or b""),
+                **{column: row[column] for column in _COUNTS},
+            )
+            for row in connection.execute(chosen).mappings()
+        }
+
+    def _save(self, connection: Connection, runs: Mapping[str, KnownRun]) -> None:
+        if not runs:
+            return
+        table = self._database["runs"]
+        rows = [
+            {
+                "run": name,
+                **{column: getattr(known, column).SerializeToString() for column in _SERIALISED},
+                **{column: getattr(known, column) for column in _COUNTS},
+            }
+            for name, known in runs.items()
+        ]
+        connection.execute(delete(table).where(table.c.run.in_(list(runs))))
+        connection.execute(insert(table), rows)
+
+    def _collect(
+        self, connection: Connection, messages: Iterable[tuple[Message, float]], runs: Mapping[str, KnownRun]
+    ) -> list[FinishedConversation]:
+        events = [(message, at) for message, at in messages if isinstance(message, ConversationCollected)]
+        fresh = self.index.add(connection, events)
+        uncounted = self._uncounted(connection, [event for event, _ in fresh])
+        settled: defaultdict[str, set[int]] = defaultdict(set)
+        for event, shown in fresh:
+            known = runs[shown.run]
+            known.find(event.conversation.run, shown.finished_at)
+            problem = (shown.run, event.summary.enrichment.problem)
+            known.count(event, enriches=event.summary.HasField("enrichment") and problem in uncounted)
+            uncounted.discard(problem)
+            if event.accepted or is_given_up(event):
+                settled[shown.run].add(shown.ordinal)
+        for run_id, ordinals in settled.items():
+            self._settle(connection, run_id, ordinals)
+        return [shown for _, shown in fresh]
+
+    def _uncounted(self, connection: Connection, events: Iterable[ConversationCollected]) -> set[tuple[str, str]]:
+        """Notes the problems whose enrichment is to be counted, each with its run."""
+        table = self._database["enriched"]
+        problems = {
+            (run_key(event.conversation.run), event.summary.enrichment.problem)
+            for event in events
+            if event.summary.HasField("enrichment")
+        }
+        key = tuple_(table.c.run, table.c.problem)
+        problems -= {(run, problem) for run, problem in connection.execute(select(table).where(key.in_(problems)))}
+        if problems:
+            connection.execute(insert(table), [{"run": run, "problem": problem} for run, problem in problems])
+        return problems
+
+    def _settle(self, connection: Connection, run_id: str, ordinals: set[int]) -> None:
+        table = self._database["settled"]
+        # Those that the new ones may belong to or adjoin.
+        near = (table.c.run == run_id, table.c.first <= max(ordinals) + 1, table.c.past >= min(ordinals))
+        rows = connection.execute(select(table.c.first, table.c.past).where(*near).order_by(table.c.first))
+        stretches = Stretches(bound for row in rows for bound in row)
+        for ordinal in ordinals:
+            stretches.add(ordinal)
+        connection.execute(delete(table).where(*near))
+        bounds = [{"run": run_id, "first": first, "past": past} for first, past in stretches.pairs()]
+        connection.execute(insert(table), bounds)
+
+
+def _tell(known: KnownRun, message: Message, at: float) -> None:
+    match message:
+        case RunChanged():
+            known.change(message)
+        case RunStanding():
+            known.standing = message
+        case RunStored():
+            known.stored = message
+        case RunCancelled() if known.is_steered:
+            # Whoever requested it.
+            known.change(turned(known, RunState.RUN_STATE_CANCELLED, "", at))
+
+
+def _name(message: Message) -> str:
+    assert isinstance(message, ConversationEvent | RunEvent)
+    return run_key(run_of(message))
+
+
+def _has_name(message: Message) -> bool:
+    names = [_name(message)]
+    if isinstance(message, ConversationCollected):
+        names += [message.conversation.id, message.summary.enrichment.problem]
+    return all("\0" not in name and len(name) <= _LONGEST_NAME for name in names)
