@@ -59,7 +59,7 @@ class Database:
         self._threads = self._closing.enter_context(ThreadPoolExecutor(_THREADS, "gateway-database"))
         # SQLite makes no folder.
         self._folder = Path(self._engine.url.database or "").parent if self._engine.name == "sqlite" else Path()
-        self._name = self._engine.url.render_as_string(hide_password=True)
+        self._name = url
         self._tables: dict[str, Table] = {}
 
     def __getitem__(self, table: str) -> Table:
@@ -139,7 +139,7 @@ def engine_of(url: str) -> Engine:
         return engine
     if parsed.drivername != "postgresql":
         raise Failure(f"invalid database {parsed.render_as_string(hide_password=True)!r}: use {_FORMS}")
-    if parsed.password:
+    if parsed.password or "password" in parsed.query:
         raise Failure("--database has a password, which others can see: name it in PGPASSWORD, or a file in PGPASSFILE")
     parsed = parsed.set(drivername="postgresql+psycopg2")
     return create_engine(parsed, connect_args=_POSTGRES, pool_pre_ping=True)
