@@ -19,15 +19,17 @@ from rich.console import RenderableType
 from benchmarks import machine, processes
 from benchmarks.command import AS_JSON, Tell, rounds_option, show, spread, status_line, table
 from benchmarks.figures import judged, merged, quantile
+from benchmarks.gateway_memory import UNDER_WAY, fill, page_seconds
 from soliloquy.cli.options import free_address
 from soliloquy.runs.assignment import Assignment, GatewayAssignment
 from soliloquy.runs.supervision import Supervisor
 from soliloquy.runs.worker import worker_spec
-from soliloquy.runtime.events import Event, first_event
+from soliloquy.runtime.events import Event, first_event, run_key
 from soliloquy.runtime.seeds import digest
+from soliloquy.runtime.topics import TOPIC_OF
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Summary, TokenUse
-from soliloquy.v1.events_pb2 import ConversationCollected
+from soliloquy.v1.events_pb2 import ConversationCollected, ProblemSubmitted
 from soliloquy.v1.gateway_pb2 import RunStatus, StartRunRequest, WatchRunRequest
 from soliloquy.v1.gateway_pb2_grpc import RunServiceStub
 from soliloquy.v1.runs_pb2 import Run, RunRequest
@@ -42,7 +44,6 @@ WATCHERS = 200
 BATCH = 10
 
 _TARGETS = Path(__file__).with_suffix(".toml")
-_PUBLISHED_AT_ONCE = 1_000
 
 
 @click.command()
@@ -54,33 +55,36 @@ _PUBLISHED_AT_ONCE = 1_000
     default=100_000,
     show_default=True,
     type=click.IntRange(min=1),
-    help="Conversations in the log when the gateway restarts.",
+    help="Conversations in the database when the gateway restarts.",
 )
+@click.option("--database", metavar="URL", help="As of `soliloquy service gateway`.  [default: a file]")
 @rounds_option(1)
 @AS_JSON
-def gateway(*, seconds: float, conversations: int, rounds: int, as_json: bool) -> None:
+def gateway(*, seconds: float, conversations: int, database: str | None, rounds: int, as_json: bool) -> None:
     """Measure the gateway under 200 conversations a second.
 
-    Reports how long one watcher waits for each of them, what 200 watchers cost, and how long a restart takes.
+    Reports how long one watcher waits for each of them, what 200 watchers cost, how long a restart takes, and how long
+    pages take beside 200 watchers.
     """
     with status_line() as tell:
-        figures = measure(seconds=seconds, conversations=conversations, rounds=rounds, tell=tell)
+        figures = measure(seconds=seconds, conversations=conversations, database=database, rounds=rounds, tell=tell)
     show(figures, tables, as_json=as_json)
 
 
-def measure(*, seconds: float, conversations: int, rounds: int, tell: Tell) -> dict[str, Any]:
+def measure(*, seconds: float, conversations: int, database: str | None, rounds: int, tell: Tell) -> dict[str, Any]:
     facts = machine.facts()
-    measured = [uvloop.run(_round(seconds, conversations, tell)) for _ in range(rounds)]
+    measured = [uvloop.run(_round(seconds, conversations, database, tell)) for _ in range(rounds)]
     figures = {"machine": facts, "rounds": rounds, **merged(measured)}
     return figures | {"targets": judged(figures, _TARGETS)}
 
 
-async def _round(seconds: float, conversations: int, tell: Tell) -> dict[str, Any]:
+async def _round(seconds: float, conversations: int, database: str | None, tell: Tell) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="soliloquy-bench-") as folder:
-        async with EmbeddedTransport(Path(folder) / "log.sqlite") as transport:
+        log, url = Path(folder) / "log.sqlite", database or f"sqlite:///{folder}/gateway.sqlite"
+        async with EmbeddedTransport(log) as transport:
             bench = _GatewayBenchmark(transport)
             found: dict[str, Any] = {}
-            async with _gateway(Path(folder) / "log.sqlite") as (assignment, pid):
+            async with _gateway(log, url) as (assignment, pid):
                 await bench.start(assignment)
                 for name, watch, number in (
                     ("one", _over_grpc, 1),
@@ -90,10 +94,16 @@ async def _round(seconds: float, conversations: int, tell: Tell) -> dict[str, An
                     tell(f"{number} watching over {'HTTP' if name == 'http' else 'gRPC'}")
                     found[name] = await bench.watched(assignment, watch, number, seconds, pid)
             tell(f"{conversations} conversations")
-            await bench.fill(conversations)
+            await asyncio.to_thread(fill, url, bench.run_id, bench.number, conversations)
+            submitted = asyncio.create_task(bench.submission())
             began = time.perf_counter()
-            async with _gateway(Path(folder) / "log.sqlite") as (assignment, pid):
-                found["restart"] = {"seconds": time.perf_counter() - began, "mib": _resident(pid)}
+            async with _gateway(log, url) as (assignment, pid):
+                serving = time.perf_counter() - began
+                driving = await submitted - began
+                found["restart"] = {"serving": serving, "driving": driving, "mib": _resident(pid)}
+                tell(f"pages beside {WATCHERS} watchers")
+                async with bench.watchers(assignment):
+                    found["pages"] = await page_seconds(assignment.settings.listen, bench.run_id)
             return found
 
 
@@ -101,7 +111,11 @@ class _GatewayBenchmark:
     def __init__(self, transport: EmbeddedTransport) -> None:
         self._transport = transport
         self._run = Run()
-        self._number = 0
+        self.number = 0
+
+    @property
+    def run_id(self) -> str:
+        return run_key(self._run)
 
     async def start(self, assignment: GatewayAssignment) -> None:
         """Starts a run that never ends."""
@@ -122,28 +136,47 @@ class _GatewayBenchmark:
         """Publishes conversations on time, and measures how long the watchers wait and what they cost."""
         published: dict[int, float] = {}
         lags: list[float] = []
-        last = self._number + int(RATE * seconds)
-        name = f"{self._run.id}-{self._run.growing}"
-        watchers = [asyncio.create_task(_waited(watch(assignment, name), published, lags, last)) for _ in range(number)]
+        last = self.number + int(RATE * seconds)
+        told = [watch(assignment, self.run_id) for _ in range(number)]
+        watchers = [asyncio.create_task(_waited(counts, published, lags, last)) for counts in told]
         # A watcher is told the current state first.
         await asyncio.sleep(1.0)
         cpu, began = _cpu(pid), time.perf_counter()
-        while self._number < last:
+        while self.number < last:
             await self._publish(BATCH)
-            published.update({self._number - place: time.perf_counter() for place in range(BATCH)})
-            await asyncio.sleep(max(0.0, began + (self._number - last + RATE * seconds) / RATE - time.perf_counter()))
+            published.update({self.number - place: time.perf_counter() for place in range(BATCH)})
+            await asyncio.sleep(max(0.0, began + (self.number - last + RATE * seconds) / RATE - time.perf_counter()))
         took = time.perf_counter() - began
         cores = (_cpu(pid) - cpu) / took
         await asyncio.gather(*watchers)
         return {"p50_ms": quantile(lags, 0.5) * 1_000, "p99_ms": quantile(lags, 0.99) * 1_000, "cores": cores}
 
-    async def fill(self, conversations: int) -> None:
-        while self._number < conversations:
-            await self._publish(min(_PUBLISHED_AT_ONCE, conversations - self._number))
+    @asynccontextmanager
+    async def watchers(self, assignment: GatewayAssignment) -> AsyncIterator[None]:
+        """Watches, while conversations go on to finish."""
+        watching = [asyncio.create_task(_watched(_over_grpc(assignment, self.run_id))) for _ in range(WATCHERS)]
+        watching.append(asyncio.create_task(self._go_on()))
+        yield
+        for task in watching:
+            task.cancel()
+        await asyncio.wait(watching)
+
+    async def _go_on(self) -> None:
+        self.number += UNDER_WAY
+        while True:
+            await self._publish(BATCH)
+            await asyncio.sleep(BATCH / RATE)
+
+    async def submission(self) -> float:
+        """Returns when the gateway submits the next problem."""
+        topic = TOPIC_OF[ProblemSubmitted].name
+        async with contextlib.aclosing(self._transport.follow(topic, await self._transport.ends(topic))) as submitted:
+            await anext(submitted)
+            return time.perf_counter()
 
     async def _publish(self, number: int) -> None:
-        await self._transport.publish([self._event(self._number + place) for place in range(number)])
-        self._number += number
+        await self._transport.publish([self._event(self.number + place) for place in range(number)])
+        self.number += number
 
     def _event(self, ordinal: int) -> Event:
         summary = Summary(
@@ -172,6 +205,12 @@ async def _waited(watch: Watch, published: dict[int, float], lags: list[float], 
                 return
 
 
+async def _watched(watch: Watch) -> None:
+    async with contextlib.aclosing(watch) as counts:
+        async for _ in counts:
+            pass
+
+
 async def _over_grpc(assignment: GatewayAssignment, run: str) -> Watch:
     async with grpc.aio.insecure_channel(assignment.settings.grpc) as channel:
         status: RunStatus
@@ -188,9 +227,11 @@ async def _over_http(assignment: GatewayAssignment, run: str) -> Watch:
 
 
 @asynccontextmanager
-async def _gateway(log: Path) -> AsyncIterator[tuple[GatewayAssignment, int]]:
+async def _gateway(log: Path, database: str) -> AsyncIterator[tuple[GatewayAssignment, int]]:
     """Runs a gateway in a process of its own, and yields its assignment and its process id."""
-    assignment = GatewayAssignment(settings=GatewaySettings(listen=free_address(), grpc=free_address()))
+    assignment = GatewayAssignment(
+        settings=GatewaySettings(listen=free_address(), grpc=free_address(), database=database)
+    )
     name = f"bench-{time.monotonic_ns() % 10**9}"
     supervisor = Supervisor([worker_spec(name, Assignment(services=(), transport=log, gateway=assignment, grace=5.0))])
     async with asyncio.TaskGroup() as group:
@@ -221,4 +262,9 @@ def tables(figures: dict[str, Any]) -> Iterator[RenderableType]:
         watching.add_row(title, *(spread(figures[name][figure]) for figure in ("p50_ms", "p99_ms", "cores")))
     yield watching
     restart = figures["restart"]
-    yield f"Ready again after {spread(restart['seconds'])} s, {spread(restart['mib'])} MiB resident"
+    serving, driving, mib = (spread(restart[figure]) for figure in ("serving", "driving", "mib"))
+    yield f"Serves {serving} s after a restart, drives after {driving} s, {mib} MiB resident"
+    pages = table(f"pages beside {WATCHERS} watchers", "p99 ms")
+    for name, milliseconds in figures["pages"].items():
+        pages.add_row(name, spread(milliseconds))
+    yield pages

@@ -54,7 +54,7 @@ class Index:
         for run, name in connection.execute(select(finished.c.run, finished.c.id).where(key.in_(list(shown)))):
             del shown[run, name]
         if shown:
-            connection.execute(insert(finished), [_row(event, one) for event, one in shown.values()])
+            connection.execute(insert(finished), [row_of(event, one) for event, one in shown.values()])
         return list(shown.values())
 
     def beginning(self, run_id: str, problems: int) -> list[FinishedConversation]:
@@ -145,7 +145,7 @@ def _shown(collected: ConversationCollected, at: float) -> FinishedConversation:
     )
 
 
-def _row(collected: ConversationCollected, shown: FinishedConversation) -> dict[str, object]:
+def row_of(collected: ConversationCollected, shown: FinishedConversation) -> dict[str, object]:
     return {
         "run": shown.run,
         "id": shown.id,

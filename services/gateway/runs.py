@@ -141,7 +141,7 @@ class KnownRun:
             self.changed = changed
 
     def find(self, run: Run, at: float) -> None:
-        """Takes a run that was started elsewhere, if it is not known; its request holds what its events tell."""
+        """Takes a run that was started elsewhere; its request holds what its events tell."""
         request = RunRequest(
             recipe=run.recipe,
             seed=run.seed,

@@ -57,35 +57,35 @@ class Store:
     """Its methods block, as those of the index do: `call` them."""
 
     def __init__(self, url: str) -> None:
-        self._database = Database(url)
-        self.index = Index(self._database)
-        self.call = self._database.call
-        self.open = self._database.open
-        self.close = self._database.close
+        self.database = Database(url)
+        self.index = Index(self.database)
+        self.call = self.database.call
+        self.open = self.database.open
+        self.close = self.database.close
 
     def check(self) -> None:
         """Raises DatabaseUnavailable while the database does not answer."""
-        with self._database.reading() as connection:
-            connection.execute(select(self._database["schema_version"]))
+        with self.database.reading() as connection:
+            connection.execute(select(self.database["schema_version"]))
 
     def runs(self) -> Mapping[str, KnownRun]:
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             return self._runs(connection)
 
     def begin(self, kind: type[Message], identity: str) -> dict[int, int]:
         """Returns the next offset of each partition; forgets what another topic of the same name told."""
-        positions, topic = self._database["positions"], TOPIC_OF[kind].name
-        with self._database.writing() as connection:
+        positions, topic = self.database["positions"], TOPIC_OF[kind].name
+        with self.database.writing() as connection:
             rows = connection.execute(select(positions).where(positions.c.topic == topic)).all()
             if all(row.identity == identity for row in rows):
                 return {row.partition: row.next_offset for row in rows}
             connection.execute(delete(positions).where(positions.c.topic == topic))
             if filled := _FILLED[kind]:
                 nothing = {column: 0 if column in _COUNTS else None for column in filled}
-                connection.execute(update(self._database["runs"]).values(nothing))
+                connection.execute(update(self.database["runs"]).values(nothing))
             if kind is ConversationCollected:
                 for table in ("finished", "settled", "enriched"):
-                    connection.execute(delete(self._database[table]))
+                    connection.execute(delete(self.database[table]))
         return {}
 
     def take(
@@ -100,7 +100,7 @@ class Store:
             if _has_name(message)
         ]
         finished: Sequence[FinishedConversation] = ()
-        with self._database.writing() as connection:
+        with self.database.writing() as connection:
             for number, end in ends.items():
                 self._advance(connection, kind, identity, number, positions.get(number), end)
             names = {_name(message) for message, _ in messages}
@@ -110,20 +110,20 @@ class Store:
             else:
                 for message, at in messages:
                     _tell(runs[_name(message)], message, at)
-            self._save(connection, runs)
+            self.save(connection, runs)
         return Taken(runs=runs, finished=finished), {**positions, **ends}
 
     def settled(self, run_id: str) -> Stretches:
         """Returns the problems of a run that need no further conversation."""
-        settled = self._database["settled"]
+        settled = self.database["settled"]
         of_run = select(settled.c.first, settled.c.past).where(settled.c.run == run_id).order_by(settled.c.first)
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             return Stretches(bound for stretch in connection.execute(of_run) for bound in stretch)
 
     def _advance(
         self, connection: Connection, kind: type[Message], identity: str, number: int, expected: int | None, end: int
     ) -> None:
-        positions = self._database["positions"]
+        positions = self.database["positions"]
         place = (positions.c.topic == TOPIC_OF[kind].name, positions.c.partition == number)
         row = connection.execute(select(positions.c.identity, positions.c.next_offset).where(*place)).first()
         if (tuple(row) if row else None) != ((identity, expected) if expected is not None else None):
@@ -135,7 +135,7 @@ class Store:
             connection.execute(insert(positions), new)
 
     def _runs(self, connection: Connection, names: Iterable[str] | None = None) -> dict[str, KnownRun]:
-        table = self._database["runs"]
+        table = self.database["runs"]
         chosen = select(table) if names is None else select(table).where(table.c.run.in_(list(names)))
         return {
             row["run"]: KnownRun(
@@ -148,10 +148,10 @@ class Store:
             for row in connection.execute(chosen).mappings()
         }
 
-    def _save(self, connection: Connection, runs: Mapping[str, KnownRun]) -> None:
+    def save(self, connection: Connection, runs: Mapping[str, KnownRun]) -> None:
         if not runs:
             return
-        table = self._database["runs"]
+        table = self.database["runs"]
         rows = [
             {
                 "run": name,
@@ -172,7 +172,8 @@ class Store:
         settled: defaultdict[str, set[int]] = defaultdict(set)
         for event, shown in fresh:
             known = runs[shown.run]
-            known.find(event.conversation.run, shown.finished_at)
+            if not known.is_told:
+                known.find(event.conversation.run, shown.finished_at)
             problem = (shown.run, event.summary.enrichment.problem)
             known.count(event, enriches=event.summary.HasField("enrichment") and problem in uncounted)
             uncounted.discard(problem)
@@ -184,7 +185,7 @@ class Store:
 
     def _uncounted(self, connection: Connection, events: Iterable[ConversationCollected]) -> set[tuple[str, str]]:
         """Notes the problems whose enrichment is to be counted, each with its run."""
-        table = self._database["enriched"]
+        table = self.database["enriched"]
         problems = {
             (run_key(event.conversation.run), event.summary.enrichment.problem)
             for event in events
@@ -197,7 +198,7 @@ class Store:
         return problems
 
     def _settle(self, connection: Connection, run_id: str, ordinals: set[int]) -> None:
-        table = self._database["settled"]
+        table = self.database["settled"]
         # Those that the new ones may belong to or adjoin.
         near = (table.c.run == run_id, table.c.first <= max(ordinals) + 1, table.c.past >= min(ordinals))
         rows = connection.execute(select(table.c.first, table.c.past).where(*near).order_by(table.c.first))

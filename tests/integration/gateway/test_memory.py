@@ -107,8 +107,8 @@ from soliloquy_services.gateway.topics import TopicFollower
 class Killed(Store):
     saved = 0
 
-    def _save(self, connection, runs):
-        super()._save(connection, runs)
+    def save(self, connection, runs):
+        super().save(connection, runs)
         self.saved += bool(runs)
         if self.saved == 2:
             os.kill(os.getpid(), signal.SIGKILL)
