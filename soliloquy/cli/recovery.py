@@ -120,6 +120,7 @@ def forget(
 _SEGMENT_MS = 604_800_000
 _ELSEWHERE = (
     "backups: soliloquy backup again removes it there",
+    "the gateway's database: the row of its id in the table finished has its question",
     "tables: soliloquy compact removes the earlier states that hold it",
     "exports, reports, recordings of a model's answers and traces: remove what was made of it",
     "adapters: one that was trained on it lists the dataset in its data",

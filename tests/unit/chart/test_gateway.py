@@ -101,6 +101,15 @@ def test_what_it_reads_is_mounted_where_it_is_told_to_look() -> None:
         assert told[option].rpartition("/")[0] in mounts(pod)
 
 
+def test_it_remembers_its_runs_in_the_database_that_the_values_name() -> None:
+    database = {"url": "postgresql://soliloquy@db.lab/gateway", "existingSecret": "database"}
+    found = services(objects(PUBLIC, ALL, {"gateway": {"database": database}}))
+    assert options(PUBLIC, ALL, {"gateway": {"database": database}})["database"] == database["url"]
+    secrets = [{"secretRef": {"name": name}} for name in ("object-store", "database")]
+    assert container(found["gateway"])["envFrom"] == secrets
+    assert container(found["collector"])["envFrom"] == secrets[:1]
+
+
 def test_a_chat_may_ask_each_of_the_listed_apis() -> None:
     urls = ["https://api.example.com/v1", "http://model.lab:8000/v1"]
     args = container(services(objects({"gateway": {"chatEndpoints": urls}}))["gateway"])["args"]

@@ -90,6 +90,17 @@ def test_the_gateway_reaches_the_apis_that_a_chat_may_ask_and_no_service_does() 
     assert not any(rule.get("to") == peers for rule in rules(objects(chats), "tutor", "egress"))
 
 
+@pytest.mark.parametrize(("host", "port"), [("db.lab", 5432), ("db.lab:6432", 6432)])
+def test_the_gateway_alone_reaches_its_database(host: str, port: int) -> None:
+    database = {"gateway": {"database": {"url": f"postgresql://soliloquy@{host}/gateway"}}}
+    reached = {
+        name: {each for rule in rules(objects(database), name, "egress") for each in ports(rule)}
+        for name in ("gateway", "collector")
+    }
+    assert port in reached["gateway"]
+    assert port not in reached["collector"]
+
+
 def test_the_gateway_is_reached_by_the_ingress_and_only_where_it_asks_for_tokens() -> None:
     asked = {
         rule["from"][0]["podSelector"]["matchLabels"]["app.kubernetes.io/name"]: ports(rule)

@@ -20,6 +20,9 @@
 {{- end }}
 {{- end }}
 {{- end }}
+{{- with .Values.gateway.database.url }}
+- --database={{ . }}
+{{- end }}
 {{- with .Values.dataset.store }}
 - --store={{ . }}
 {{- end }}

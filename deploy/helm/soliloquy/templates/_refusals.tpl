@@ -256,6 +256,9 @@
 {{- end }}
 
 {{- define "soliloquy.refusals.rest" -}}
+{{- if and .Values.gateway.database.existingSecret (not .Values.gateway.database.url) -}}
+{{- fail (printf "gateway.database.existingSecret is %q but has no effect without gateway.database.url" .Values.gateway.database.existingSecret) -}}
+{{- end -}}
 {{- if and .Values.dataset.existingSecret (not .Values.dataset.store) -}}
 {{- fail (printf "dataset.existingSecret is %q but has no effect without dataset.store" .Values.dataset.existingSecret) -}}
 {{- end -}}

@@ -38,9 +38,13 @@ spec:
         {{- include (printf "soliloquy.%s.args" (ternary $name "stage" (has $name (list "executor" "collector" "gateway")))) $root | nindent 8 }}
       env:
         {{- include "soliloquy.once" (concat (include "soliloquy.stage.env" . | fromYamlArray) ($settings.env | default list)) | nindent 8 }}
-      {{- if and (has $name (list "collector" "gateway")) $root.Values.dataset.existingSecret }}
+      {{- $stored := ternary $root.Values.dataset.existingSecret "" (has $name (list "collector" "gateway")) }}
+      {{- $remembered := ternary $root.Values.gateway.database.existingSecret "" (eq $name "gateway") }}
+      {{- with list $stored $remembered | uniq | compact }}
       envFrom:
-        - secretRef: {name: {{ $root.Values.dataset.existingSecret }}}
+        {{- range . }}
+        - secretRef: {name: {{ . }}}
+        {{- end }}
       {{- end }}
       ports:
         - {name: http, containerPort: 9090}
