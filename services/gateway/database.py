@@ -2,7 +2,8 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -10,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ParamSpec, TypeVar
 
-from sqlalchemy import Connection, Engine, MetaData, Table, create_engine, event, select, text
+from sqlalchemy import Connection, Engine, MetaData, Table, create_engine, event, insert, select, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
@@ -21,7 +22,8 @@ from soliloquy.runtime.transports.port import Unanswered
 MIGRATIONS = [path.read_text("utf-8") for path in sorted(Path(__file__).with_name("migrations").glob("*.sql"))]
 _TYPES = {
     "sqlite": {"bytes": "BLOB", "place": "INTEGER PRIMARY KEY AUTOINCREMENT"},
-    "postgresql": {"bytes": "BYTEA", "place": "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"},
+    # Without an index of the place alone, which the planner would follow through the rows of all runs.
+    "postgresql": {"bytes": "BYTEA", "place": "BIGINT GENERATED ALWAYS AS IDENTITY"},
 }
 _FORMS = "sqlite:////folder/file or postgresql://user@host/database"
 # A statement that takes longer has met a lock or a disk that does not answer.
@@ -75,6 +77,8 @@ class Database:
         with self._writing() as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(text(f"SELECT pg_advisory_xact_lock({_MIGRATING})"))
+                # A migration may have to rewrite all that there is.
+                connection.execute(text("SET LOCAL statement_timeout = 0"))
             connection.execute(text("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)"))
             if (found := connection.execute(text("SELECT version FROM schema_version")).scalar()) is None:
                 connection.execute(text("INSERT INTO schema_version VALUES (0)"))
@@ -103,6 +107,26 @@ class Database:
             # A later version may have taken the database over meanwhile.
             self._check(connection.execute(select(version).with_for_update()).scalar_one(), at_work=True)
             yield connection
+
+    def add(self, connection: Connection, table: str, column: str, rows: Iterable[dict[str, Any]]) -> set[Any]:
+        """Inserts the rows of which the column names none that its run has, and returns these runs and names."""
+        into = self[table]
+        new = {(row["run"], row[column]): row for row in rows}
+        named: defaultdict[str, list[str]] = defaultdict(list)
+        for run, name in new:
+            named[run].append(name)
+        for run, names in named.items():
+            there = select(into.c[column]).where(into.c.run == run, into.c[column].in_(names))
+            for name in connection.execute(there).scalars():
+                del new[run, name]
+        if new:
+            connection.execute(insert(into), list(new.values()))
+        return set(new)
+
+    def empty(self, connection: Connection, table: str) -> None:
+        # SQLite has no word for it, and deletes all rows as fast.
+        verb = "TRUNCATE" if connection.dialect.name == "postgresql" else "DELETE FROM"
+        connection.execute(text(f"{verb} {table}"))
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Subquery, func, insert, select, tuple_, union_all
+from sqlalchemy import ColumnElement, Connection, Subquery, func, select, union_all
 
 from soliloquy.runtime.events import run_key
 from soliloquy.v1.dataset_pb2 import Origin
@@ -23,7 +23,8 @@ from soliloquy_services.gateway.runs import KnownRun, broken_rules
 # Attempts at problems, and problems that were begun late, are among the rows that are looked through.
 _ROWS_A_PROBLEM = 8
 # A search for text or a rule reads so many of the latest rows of each kind.
-SEARCHED = 20_000
+SEARCHED = 100_000
+_KINDS = range(4)
 _VERDICTS = {Verdict.VERDICT_ACCEPTED: (1,), Verdict.VERDICT_REJECTED: (0,)}
 # As many digits as fit every SQLite integer.
 PLACE_TOKEN = "[0-9]{1,18}"
@@ -46,24 +47,22 @@ class Index:
         self, connection: Connection, collected: Iterable[tuple[ConversationCollected, float]]
     ) -> list[tuple[ConversationCollected, FinishedConversation]]:
         """Leaves out conversations that are in the index already, so that no one counts them twice."""
-        finished = self._database["finished"]
         shown: dict[tuple[str, str], tuple[ConversationCollected, FinishedConversation]] = {}
         for event, at in collected:
             shown.setdefault((run_key(event.conversation.run), event.conversation.id), (event, _shown(event, at)))
-        key = tuple_(finished.c.run, finished.c.id)
-        for run, name in connection.execute(select(finished.c.run, finished.c.id).where(key.in_(list(shown)))):
-            del shown[run, name]
-        if shown:
-            connection.execute(insert(finished), [row_of(event, one) for event, one in shown.values()])
-        return list(shown.values())
+        rows = [row_of(event, one) for event, one in shown.values()]
+        added = self._database.add(connection, "finished", "id", rows)
+        return [found for key, found in shown.items() if key in added]
 
     def beginning(self, run_id: str, problems: int) -> list[FinishedConversation]:
         """Returns what finished of the run's first problems, ordered by problem."""
         # Those that came first hold nearly all of them, and a long run is not read whole.
-        rows = self._of_kinds(run_id, range(4), _ROWS_A_PROBLEM * problems, latest=False)
-        first = select(rows.c.shown).where(rows.c.ordinal < problems).order_by(rows.c.ordinal, rows.c.place)
+        rows = self._of_kinds(run_id, _KINDS, _ROWS_A_PROBLEM * problems, latest=False)
         with self._database.reading() as connection:
-            return [FinishedConversation.FromString(shown) for (shown,) in connection.execute(first)]
+            places = connection.execute(select(rows.c.place).where(rows.c.ordinal < problems)).scalars().all()
+            shown = self._shown(connection, run_id, places)
+        shown.reverse()
+        return sorted(shown, key=lambda one: one.ordinal)
 
     def find(self, run_id: str, conversation_id: str) -> Entry | None:
         finished = self._database["finished"]
@@ -83,39 +82,45 @@ class Index:
         verdicts = _VERDICTS.get(request.verdict, (0, 1))
         kinds = [verdict + 2 * flagged for verdict in verdicts for flagged in ((1,) if request.flagged else (0, 1))]
         with self._database.reading() as connection:
-            searched = request.text or request.reason
-            rows = self._of_kinds(request.run, kinds, SEARCHED if searched else size + 1, "" if searched else token)
-            chosen = [
-                _contains(connection, rows.c[column], text)
-                for column, text in (
-                    ("words", _stored(request.text.casefold())),
-                    ("rules", _stored(_listed([request.reason])) if request.reason else ""),
-                )
-                if text
-            ]
-            if searched:
-                counting = select(func.count()).select_from(rows).where(*chosen)
-                total = connection.execute(counting).scalar_one()
+            if request.text or request.reason:
+                places = self._searched(connection, request, kinds)
+                total = len(places)
+                places = [place for place in places if not token or place < int(token)][: size + 1]
             else:
                 total = sum(known.kinds[kind] for kind in kinds)
-            if token:
-                chosen.append(rows.c.place < int(token))
-            page = select(rows.c.place, rows.c.shown).where(*chosen).order_by(rows.c.place.desc()).limit(size + 1)
-            found = connection.execute(page).all()
+                rows = self._of_kinds(request.run, kinds, size + 1, before=token)
+                latest = select(rows.c.place).order_by(rows.c.place.desc()).limit(size + 1)
+                places = list(connection.execute(latest).scalars())
+            shown = self._shown(connection, request.run, places[:size])
         return ListConversationsResponse(
-            conversations=[FinishedConversation.FromString(shown) for _, shown in found[:size]],
-            next_page_token=str(found[size - 1][0]) if len(found) > size else "",
+            conversations=shown,
+            next_page_token=str(places[size - 1]) if len(places) > size else "",
             total=total,
         )
 
+    def _shown(self, connection: Connection, run_id: str, places: Sequence[int]) -> list[FinishedConversation]:
+        """Returns what the pages show, the latest first."""
+        finished = self._database["finished"]
+        there = (finished.c.run == run_id, finished.c.kind.in_(_KINDS), finished.c.place.in_(places))
+        shown = select(finished.c.shown).where(*there).order_by(finished.c.place.desc())
+        return [FinishedConversation.FromString(each) for each in connection.execute(shown).scalars()]
+
+    def _searched(self, connection: Connection, request: ListConversationsRequest, kinds: Sequence[int]) -> list[int]:
+        """Returns the places that a text or a rule is found at, the latest first."""
+        rows = self._of_kinds(request.run, kinds, SEARCHED)
+        wanted = {"words": request.text.casefold(), "rules": _listed([request.reason]) if request.reason else ""}
+        chosen = [_contains(connection, rows.c[column], _stored(text)) for column, text in wanted.items() if text]
+        return list(connection.execute(select(rows.c.place).where(*chosen).order_by(rows.c.place.desc())).scalars())
+
     def _of_kinds(
-        self, run_id: str, kinds: Sequence[int], most: int, before: str = "", *, latest: bool = True
+        self, run_id: str, kinds: Sequence[int], most: int, *, before: str = "", latest: bool = True
     ) -> Subquery:
         """Selects so many rows of each kind, which the index has in order: the latest before a place, or the first."""
         finished = self._database["finished"]
         place = finished.c.place
+        # Without what the pages show, which is most of a row.
         each = [
-            select(finished)
+            select(place, finished.c.ordinal, finished.c.words, finished.c.rules)
             .where(finished.c.run == run_id, finished.c.kind == kind, *([place < int(before)] if before else []))
             .order_by(place.desc() if latest else place)
             .limit(most)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from google.protobuf.message import Message
-from sqlalchemy import Connection, delete, insert, select, tuple_, update
+from sqlalchemy import Connection, delete, insert, select, update
 
 from soliloquy.runtime.events import END_OF_TIME, ConversationEvent, RunEvent, run_key, run_of
 from soliloquy.runtime.stretches import Stretches
@@ -85,7 +85,7 @@ class Store:
                 connection.execute(update(self.database["runs"]).values(nothing))
             if kind is ConversationCollected:
                 for table in ("finished", "settled", "enriched"):
-                    connection.execute(delete(self.database[table]))
+                    self.database.empty(connection, table)
         return {}
 
     def take(
@@ -185,17 +185,13 @@ class Store:
 
     def _uncounted(self, connection: Connection, events: Iterable[ConversationCollected]) -> set[tuple[str, str]]:
         """Notes the problems whose enrichment is to be counted, each with its run."""
-        table = self.database["enriched"]
         problems = {
             (run_key(event.conversation.run), event.summary.enrichment.problem)
             for event in events
             if event.summary.HasField("enrichment")
         }
-        key = tuple_(table.c.run, table.c.problem)
-        problems -= {(run, problem) for run, problem in connection.execute(select(table).where(key.in_(problems)))}
-        if problems:
-            connection.execute(insert(table), [{"run": run, "problem": problem} for run, problem in problems])
-        return problems
+        rows = [{"run": run, "problem": problem} for run, problem in problems]
+        return self.database.add(connection, "enriched", "problem", rows)
 
     def _settle(self, connection: Connection, run_id: str, ordinals: set[int]) -> None:
         table = self.database["settled"]
