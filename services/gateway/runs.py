@@ -48,8 +48,8 @@ class Pace:
         return sum(number for second, number in self._came.items() if second > first) / seconds
 
 
-# What a run's events add up to, and what they told last.
-STORED_COUNTS = ("progress", "standing", "stored", "unfit", "flagged_accepted", "flagged_rejected")
+# What the store holds of a run.
+STORED = ("changed", "progress", "standing", "stored", "unfit", "flagged_accepted", "flagged_rejected")
 # Between two changes of a run: the least that a time of our days can tell apart.
 LEAST_SECONDS = 1e-6
 
@@ -214,13 +214,16 @@ class RunTable:
         if changed.request_id:
             self._by_request[changed.request_id] = known.id
 
-    def take(self, run_id: str, stored: KnownRun) -> None:
-        """Takes what the store holds of a run; of what changes its state the store may not have the latest yet."""
+    def take(self, run_id: str, stored: KnownRun, told: Sequence[str]) -> None:
+        """Takes what the store holds of a run; of a known one only what is told, as the rest may be late."""
+        if run_id not in self.by_id:
+            told = STORED
         if stored.is_told:
             self.changed(stored.changed)
         if known := self.by_id.get(run_id):
-            for name in STORED_COUNTS:
-                setattr(known, name, getattr(stored, name))
+            for name in told:
+                if name != "changed":
+                    setattr(known, name, getattr(stored, name))
 
     def dead_letters(self, ordinals: Mapping[str, Collection[int]]) -> Iterable[str]:
         """Takes the dead problems by run id; yields the runs whose dead problems changed."""

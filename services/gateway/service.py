@@ -215,7 +215,7 @@ class Gateway:
 
     def _take(self, taken: Taken) -> None:
         for run_id, stored in taken.runs.items():
-            self._runs.take(run_id, stored)
+            self._runs.take(run_id, stored, taken.told)
             self._tell(run_id)
         for shown in taken.finished:
             if shown.accepted:

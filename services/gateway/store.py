@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from google.protobuf.message import Message
 from sqlalchemy import Connection, delete, insert, select, update
@@ -47,10 +47,11 @@ class Overtaken(Unanswered):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Taken:
-    # The runs that events changed, by id.
+    # The runs that events changed, by id, and the fields of them that their topic fills.
     runs: Mapping[str, KnownRun]
+    told: Sequence[str]
     # The conversations that were counted, in their order.
-    finished: Sequence[FinishedConversation] = field(default=())
+    finished: Sequence[FinishedConversation] = ()
 
 
 class Store:
@@ -68,9 +69,10 @@ class Store:
         with self.database.reading() as connection:
             connection.execute(select(self.database["schema_version"]))
 
-    def runs(self) -> Mapping[str, KnownRun]:
+    def runs(self, kind: type[Message] = RunChanged) -> Taken:
+        """Returns all runs, to take what this topic tells of them."""
         with self.database.reading() as connection:
-            return self._runs(connection)
+            return Taken(runs=self._runs(connection), told=_FILLED[kind])
 
     def begin(self, kind: type[Message], identity: str) -> dict[int, int]:
         """Returns the next offset of each partition; forgets what another topic of the same name told."""
@@ -111,7 +113,7 @@ class Store:
                 for message, at in messages:
                     _tell(runs[_name(message)], message, at)
             self.save(connection, runs)
-        return Taken(runs=runs, finished=finished), {**positions, **ends}
+        return Taken(runs=runs, told=_FILLED[kind], finished=finished), {**positions, **ends}
 
     def settled(self, run_id: str) -> Stretches:
         """Returns the problems of a run that need no further conversation."""

@@ -66,7 +66,7 @@ class TopicFollower:
             identity = await self._transport.identity(topic)
             positions = await self._store.call(self._store.begin, kind, identity)
             # Others may have counted meanwhile.
-            self._took(Taken(runs=await self._store.call(self._store.runs)))
+            self._took(await self._store.call(self._store.runs, kind))
             self.fault = ""
             async with (
                 aclosing(messages(deliveries(topic, starts=positions))) as received,

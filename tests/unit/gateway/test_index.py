@@ -58,7 +58,7 @@ class Index:
         return len(taken.finished)
 
     def listed(self, request: ListConversationsRequest) -> ListConversationsResponse:
-        return self._store.index.listed(request, self._store.runs().get(request.run, KnownRun()))
+        return self._store.index.listed(request, self._store.runs().runs.get(request.run, KnownRun()))
 
 
 @pytest.fixture(scope="module")

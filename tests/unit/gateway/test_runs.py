@@ -128,7 +128,7 @@ def test_runs_of_earlier_versions_and_of_other_programs_have_a_name_too() -> Non
     assert known.status(ID).name == "physics, 1,000 conversations"
     chats = KnownRun()
     chats.find(Run(id="chats", growing="soliloquy"), at=1.0)
-    known.take("chats-soliloquy", chats)
+    known.take("chats-soliloquy", chats, ())
     assert known.status("chats-soliloquy").name == "chats-soliloquy"
 
 
@@ -136,7 +136,7 @@ def test_a_run_that_its_conversations_told_first_is_the_one_that_was_requested()
     stored = KnownRun()
     stored.find(RUN, at=200.0)
     known = runs()
-    known.take(ID, stored)
+    known.take(ID, stored, ())
     assert known.by_id[ID].changed.state == RunState.RUN_STATE_RUNNING
     stored.change(known.by_id[ID].changed)
     assert stored.changed.state == RunState.RUN_STATE_RUNNING
@@ -147,8 +147,23 @@ def test_a_change_that_the_store_tells_late_undoes_no_later_one_whatever_the_clo
     run = known.by_id[ID]
     before = run.changed
     known.changed(turned(run, RunState.RUN_STATE_PAUSED, "", at=50.0))
-    known.take(ID, KnownRun(changed=before))
+    known.take(ID, KnownRun(changed=before), ["changed"])
     assert run.changed.state == RunState.RUN_STATE_PAUSED
+
+
+def test_what_one_topic_tells_undoes_nothing_that_another_has_told_meanwhile() -> None:
+    known = runs()
+    run = known.by_id[ID]
+    before = KnownRun(changed=run.changed, standing=RunStanding(run=RUN, under_way=[1]))
+    tell(known, 0)
+    known.take(ID, before, ["standing"])
+    assert (run.under_way, run.progress.accepted) == ({1}, 1)
+    # What was told before the run is taken with it.
+    others = RunTable(MODELS)
+    others.take(ID, KnownRun(standing=before.standing), ["standing"])
+    assert not others.by_id
+    others.take(ID, before, ["changed"])
+    assert others.by_id[ID].under_way == {1}
 
 
 def test_rate_and_rest_are_those_of_the_last_minute() -> None:

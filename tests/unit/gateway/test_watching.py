@@ -118,5 +118,5 @@ async def test_what_was_heard_before_a_fault_is_not_heard_again(tmp_path: Path) 
             await follower.catch_up()
             await follower.catch_up()
             assert log.faltered
-            assert sorted(store.runs()) == [f"{name}-g" for name in "abcdef"]
+            assert sorted(store.runs().runs) == [f"{name}-g" for name in "abcdef"]
     assert log.delivered == len(runs)
