@@ -156,6 +156,7 @@ clean: ## Remove everything that the build created
 
 .venv/installed: .venv/bin/python requirements.lock pyproject.toml protos/hatch_build.py $(wildcard protos/soliloquy/v1/*.proto soliloquy/recipes/*/labels.proto papers/*/labels.proto)
 	$(call install,requirements.lock)
+	@-$(BIN)/pip uninstall --quiet --yes soliloquy 2> /dev/null # its name until 0.2
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 

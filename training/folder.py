@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from soliloquy.runtime.distribution import installed_version
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.weights import ADAPTER_WEIGHTS, base_digest, digest_of, flaw_of_base, lora_ranks, named_base
 from soliloquy_training import state
@@ -74,7 +74,7 @@ class TrainingFolder:
             "base": base,
             "data": data_digest(job.data),
             "adapter": self._adapter(base),
-            "soliloquy": version("soliloquy"),
+            "soliloquy": installed_version(),
         }
 
     def _adapter(self, base: str) -> str:

@@ -19,7 +19,7 @@ _TO = Path("/usr/share/soliloquy/sbom.cdx.json")
 def main(image: str) -> None:
     components = [*_debian(), *_python(), *_go(), _component("generic", "python", platform.python_version())]
     components.sort(key=lambda component: component["purl"])
-    [version] = (found.version for found in distributions(path=[_SITE], name="soliloquy"))
+    [version] = (found.version for found in distributions(path=[_SITE], name="soliloquy-tutor"))
     _TO.parent.mkdir(parents=True, exist_ok=True)
     _TO.write_text(json.dumps(_document(image, version, components), indent=1), "utf-8")
 

@@ -33,13 +33,13 @@ def bundled() -> None:
 
 def python(folder: Path) -> list[Path]:
     """Builds wheel and source archive; files in them have the time of the commit."""
-    for old in (*folder.glob("soliloquy-*.whl"), *folder.glob("soliloquy-*.tar.gz")):
+    for old in (*folder.glob("soliloquy_tutor-*.whl"), *folder.glob("soliloquy_tutor-*.tar.gz")):
         old.unlink()
     time = subprocess.check_output(["git", "log", "-1", "--format=%ct"], cwd=ROOT, text=True).strip()
     build = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
     environment = {"SOURCE_DATE_EPOCH": time} | os.environ
     subprocess.run(build, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
-    return [*folder.glob("soliloquy-*.whl"), *folder.glob("soliloquy-*.tar.gz")]
+    return [*folder.glob("soliloquy_tutor-*.whl"), *folder.glob("soliloquy_tutor-*.tar.gz")]
 
 
 def _chart(version: str) -> Path:

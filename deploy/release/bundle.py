@@ -63,7 +63,7 @@ def _copy(reference: str, to: str) -> None:
 def _wheels(folder: Path, release: Path) -> None:
     fetch = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", *_PLATFORM]
     subprocess.run([*fetch, "--require-hashes", f"--requirement={_LOCK}", f"--dest={folder}"], check=True)
-    for wheel in release.glob("soliloquy-*.whl"):
+    for wheel in release.glob("soliloquy_tutor-*.whl"):
         shutil.copy(wheel, folder)
 
 

@@ -11,6 +11,7 @@ from soliloquy.cli.command import Command, Group, gathered, setting
 from soliloquy.cli.options import AS_JSON, whole
 from soliloquy.cli.service_options import REQUIRED_KAFKA
 from soliloquy.cli.terminal import answer, echo
+from soliloquy.runtime.distribution import installed_version
 from soliloquy.runtime.transports.kafka import KafkaSettings, layout
 from soliloquy.runtime.transports.kafka.layout import Change
 
@@ -95,10 +96,9 @@ def asyncapi() -> None:
     The channels are the topics, and the operations of a service are the events that it receives and sends. Connects to
     nothing.
     """
-    from importlib.metadata import version
 
     from soliloquy.runs.assembly import declared, steering
     from soliloquy.runtime.transports.kafka.asyncapi import document
 
-    described = document([*declared(), *steering()], version=version("soliloquy"), bootstrap="127.0.0.1:9092")
+    described = document([*declared(), *steering()], version=installed_version(), bootstrap="127.0.0.1:9092")
     echo(json.dumps(described, indent=2))

@@ -5,7 +5,6 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from soliloquy.dataset.rows import messages, recipe_of
 from soliloquy.dataset.shards import DatasetWriter
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
+from soliloquy.runtime.distribution import installed_version
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.seeds import digest
 from soliloquy.v1.dataset_pb2 import Collected
@@ -90,7 +90,7 @@ def _work_folder(out: Path) -> Iterator[Path]:
 def _features_folder(work: Path, dataset: Dataset, benchmarks: Benchmarks) -> Path:
     """Removes what was written for another dataset, policy or benchmark."""
     kinds = json.dumps([dataset.folder, dataset.manifest, policy.as_json(), benchmarks.places])
-    folder = work / digest(kinds, benchmarks.runs.tobytes().hex(), version("soliloquy"))
+    folder = work / digest(kinds, benchmarks.runs.tobytes().hex(), installed_version())
     for other in work.iterdir():
         if other != folder:
             shutil.rmtree(other)

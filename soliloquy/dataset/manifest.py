@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
-from importlib.metadata import version
 from typing import Any
 
 from pydantic_core import to_json
@@ -13,6 +12,7 @@ from pydantic_core import to_json
 from soliloquy.dataset.layout import ACCEPTED, KINDS, LISTS, PROMPTS, REJECTED
 from soliloquy.dataset.storage import Storage, StorageUnavailable
 from soliloquy.recipes.labels import labels_of
+from soliloquy.runtime.distribution import installed_version
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.files import parsed_json
 from soliloquy.v1 import conversation_pb2, dataset_pb2, runs_pb2, sandbox_pb2
@@ -190,7 +190,7 @@ def versions(recipe: str = "") -> dict[str, Any]:
     """Returns the version of the code, and the hashes of the contract and the labels that a dataset is written with."""
     labels = labels_of(recipe).files() if recipe else ()
     return {
-        "soliloquy": version("soliloquy"),
+        "soliloquy": installed_version(),
         "protos_sha256": {
             file.name.rpartition("/")[2]: sha256(file.serialized_pb).hexdigest()
             for file in (*(module.DESCRIPTOR for module in _CONTRACT), *labels)

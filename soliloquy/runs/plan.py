@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,6 +14,7 @@ from soliloquy.problems.sources import ProblemSource, is_file, problem_source
 from soliloquy.problems.use import use_of
 from soliloquy.recipes.checks import CHECKS
 from soliloquy.recipes.recipe import checked_prompts, find
+from soliloquy.runtime.distribution import installed_version
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model.costs import account_cost
 from soliloquy.runtime.model.prices import Price
@@ -107,7 +107,7 @@ class Plan:
     def identity(self) -> dict[str, Any]:
         """Returns everything that the dataset depends on: runs with the same identity make the same files."""
         return {
-            "soliloquy": version("soliloquy"),
+            "soliloquy": installed_version(),
             "recipe": self.recipe,
             **self.models.identity(),
             "conversations": self.conversations,

@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from soliloquy.runtime.distribution import NAME
 from soliloquy.runtime.failure import Failure, Refused
 
 _OURS = ("soliloquy", "soliloquy_papers", "soliloquy_services")
@@ -105,7 +106,7 @@ class NotInstalled(Failure):
 
 def installation(extra: str) -> str:
     """Returns the command that installs an extra; in a checkout it runs from the root."""
-    return f"pip install -e '.[{extra}]'" if _CHECKOUT else f"pip install 'soliloquy[{extra}]'"
+    return f"pip install -e '.[{extra}]'" if _CHECKOUT else f"pip install '{NAME}[{extra}]'"
 
 
 def check_installed(extra: str, *libraries: str) -> None:

@@ -52,7 +52,7 @@ def _wheel(place: Path) -> Path:
 
 
 def _replace(packages: Path, wheel: Path) -> None:
-    [today] = packages.glob("soliloquy-*.dist-info")
+    [today] = packages.glob("soliloquy[-_]*.dist-info")
     names = {line.partition("/")[0] for line in (today / "RECORD").read_text("utf-8").splitlines()}
     for name in names - {".."}:
         shutil.rmtree(packages / name)

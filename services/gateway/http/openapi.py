@@ -4,7 +4,6 @@ import functools
 import inspect
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from importlib.metadata import version
 from importlib.resources import files
 from typing import Any
 
@@ -14,6 +13,7 @@ from starlette.responses import Response
 
 from soliloquy.problems.bank.bank import bank_names
 from soliloquy.recipes.packages import known_recipes
+from soliloquy.runtime.distribution import installed_version
 from soliloquy_services.gateway.access.tokens import ROLE_OF
 from soliloquy_services.gateway.http.answers import REQUEST_TIMEOUT, to_json
 from soliloquy_services.gateway.http.routes import DRY_RUN, HttpRoute, RequestContext
@@ -180,7 +180,7 @@ def openapi_route(routes: Iterable[HttpRoute]) -> HttpRoute:
         "openapi": "3.1.0",
         "info": {
             "title": "Soliloquy",
-            "version": version("soliloquy"),
+            "version": installed_version(),
             "description": "Starts, shows and steers runs: `RunService` as JSON.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },

@@ -6,6 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 from packaging.version import Version
 
 from soliloquy.dataset.manifest import UnreadableManifest
+from soliloquy.runtime.distribution import NAME
 from soliloquy.runtime.extensions import installed_entry_points
 
 # Each package that defines columns has a property with the version that last added some.
@@ -15,7 +16,7 @@ _COLUMNS_BY = "soliloquy.columns-by."
 def columns_by(recipe: str) -> dict[str, str]:
     """Returns the properties of a table that has all columns of this recipe."""
     points = installed_entry_points().select(group="soliloquy.recipes", name=recipe)
-    packages = {"soliloquy", *(point.dist.name for point in points if point.dist)}
+    packages = {NAME, *(point.dist.name for point in points if point.dist)}
     return {f"{_COLUMNS_BY}{name}": version(name) for name in packages}
 
 

@@ -23,7 +23,7 @@ pytestmark = [
     needs_prometheus,
     pytest.mark.skipif(
         find_spec("ray") is None and os.environ.get("CI") != "true",
-        reason="Ray Serve is missing: pip install 'soliloquy[serve]'",
+        reason="Ray Serve is missing: pip install 'soliloquy-tutor[serve]'",
     ),
     pytest.mark.timeout(900),
 ]

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 from collections import Counter
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 from soliloquy.dataset.iceberg.restoring import restore
 from soliloquy.dataset.iceberg.tables import Location, Tables
 from soliloquy.runs.recovery import recover
+from soliloquy.runtime.distribution import NAME, installed_version
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from soliloquy_services.collector.settings import LiveSettings
@@ -145,17 +145,15 @@ async def test_a_collector_goes_on_once_its_lost_catalog_is_recovered(tmp_path: 
 async def test_a_collector_waits_until_it_is_as_new_as_the_tables(location: Location) -> None:
     async with opened(location) as datasets:
         await datasets.add(numbered(0), [])
-        set_property(location, "soliloquy.columns-by.soliloquy", "99.0")
+        set_property(location, f"soliloquy.columns-by.{NAME}", "99.0")
         async with opened(location) as restarted:
             adding = [asyncio.create_task(each.add(numbered(1), [])) for each in (datasets, restarted)]
             await until(lambda: datasets.fault and restarted.fault)
-            expected = (
-                f"nothing can be committed ({location} has columns of soliloquy 99.0; this is {version('soliloquy')}"
-            )
-            assert datasets.fault == restarted.fault == f"collector: {expected}: update soliloquy)"
+            why = f"{location} has columns of {NAME} 99.0; this is {installed_version()}: update {NAME}"
+            assert datasets.fault == restarted.fault == f"collector: nothing can be committed ({why})"
             assert held(location) == once(1)
             # Somebody decides otherwise.
-            set_property(location, "soliloquy.columns-by.soliloquy", "0.1")
+            set_property(location, f"soliloquy.columns-by.{NAME}", "0.1")
             await asyncio.gather(*adding)
     assert held(location) == once(2)
 

