@@ -18,6 +18,7 @@ from soliloquy.runtime.transports.port import Delivery, Partition, Unanswered, W
 
 PAGE_SECONDS = 0.2
 WAIT_SECONDS = 2.0
+_WAIT_MS = int(1000 * WAIT_SECONDS)
 PAGE_RECORDS = 500
 # Long enough to elect a leader, short enough to report that there is none.
 ANSWER_SECONDS = 5.0
@@ -156,7 +157,7 @@ class Reader:
     async def endless_deliveries(self, starts: Mapping[Partition, int]) -> AsyncGenerator[Delivery, None]:
         """Yields all events from each start on, and new ones as they arrive, until a topic is made anew or grows."""
         state = self._state(starts)
-        async with self._reading(starts, metadata_max_age_ms=METADATA_MS) as consumer:
+        async with self._reading(starts, metadata_max_age_ms=METADATA_MS, fetch_max_wait_ms=_WAIT_MS) as consumer:
             while self._state(starts) == state:
                 for delivery in await self._page(consumer, WAIT_SECONDS):
                     yield delivery
