@@ -11,6 +11,7 @@ from click.core import ParameterSource
 
 from soliloquy.cli.lazy import LazyGroup
 from soliloquy.cli.terminal import echo, escape_unprintable
+from soliloquy.runtime.distribution import NAME
 
 _UNEXPECTED = re.compile(r"Got unexpected extra arguments? \((.*)\)")
 
@@ -106,7 +107,7 @@ _MODULES = {
     },
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-@click.version_option(package_name="soliloquy", message="%(version)s")
+@click.version_option(package_name=NAME, message="%(version)s")
 def commands() -> None:
     """Generate tutoring conversations whose numbers are right."""
 
