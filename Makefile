@@ -75,7 +75,7 @@ faults-long: .venv/serve .venv/runsc ## Let FAULTS strike, 20 in each run of CON
 attack: .venv/dev .venv/runsc .venv/kafka ## Attack the gateway, the events, the model clients, the stores and the files on loopback (45 minutes)
 	$(BIN)/python -m pytest -s tests/attack
 
-bench: .venv/dev .venv/runsc ## Run all benchmarks that need no weights; a table says which targets they reach (takes minutes)
+bench: .venv/dev .venv/runsc ## Run all benchmarks that need no weights; a table says which targets they reach (an hour)
 	$(BIN)/python -m benchmarks all
 
 dashboards: .venv/dev ## Generate the Grafana dashboards that the chart ships
