@@ -73,38 +73,54 @@ def gateway(*, seconds: float, conversations: int, database: str | None, rounds:
 
 def measure(*, seconds: float, conversations: int, database: str | None, rounds: int, tell: Tell) -> dict[str, Any]:
     facts = machine.facts()
-    measured = [uvloop.run(_round(seconds, conversations, database, tell)) for _ in range(rounds)]
+    measured = [_round(seconds, conversations, database, tell) for _ in range(rounds)]
     figures = {"machine": facts, "rounds": rounds, **merged(measured)}
     return figures | {"targets": judged(figures, _TARGETS)}
 
 
-async def _round(seconds: float, conversations: int, database: str | None, tell: Tell) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory(prefix="soliloquy-bench-") as folder:
+def _round(seconds: float, conversations: int, database: str | None, tell: Tell) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(prefix="soliloquy-bench-") as folder, contextlib.ExitStack() as stack:
         log, url = Path(folder) / "log.sqlite", database or f"sqlite:///{folder}/gateway.sqlite"
-        async with EmbeddedTransport(log) as transport:
-            bench = _GatewayBenchmark(transport)
-            found: dict[str, Any] = {}
-            async with _gateway(log, url) as (assignment, pid):
-                await bench.start(assignment)
-                for name, watch, number in (
-                    ("one", _over_grpc, 1),
-                    ("grpc", _over_grpc, WATCHERS),
-                    ("http", _over_http, WATCHERS),
-                ):
-                    tell(f"{number} watching over {'HTTP' if name == 'http' else 'gRPC'}")
-                    found[name] = await bench.watched(assignment, watch, number, seconds, pid)
-            tell(f"{conversations} conversations")
-            await asyncio.to_thread(fill, url, bench.run_id, bench.number, conversations)
-            submitted = asyncio.create_task(bench.submission())
-            began = time.perf_counter()
-            async with _gateway(log, url) as (assignment, pid):
-                serving = time.perf_counter() - began
-                driving = await submitted - began
-                found["restart"] = {"serving": serving, "driving": driving, "mib": _resident(pid)}
-                tell(f"pages beside {WATCHERS} watchers")
-                async with bench.watchers(assignment):
-                    found["pages"] = await page_seconds(assignment.settings.listen, bench.run_id)
-            return found
+        before, after = (stack.enter_context(contextlib.closing(_Gateway(log, url))) for _ in range(2))
+
+        async def measured() -> dict[str, Any]:
+            async with EmbeddedTransport(log) as transport:
+                bench = _GatewayBenchmark(transport)
+                found: dict[str, Any] = await _watched_by_many(bench, before, seconds, tell)
+                tell(f"{conversations} conversations")
+                await asyncio.to_thread(fill, url, bench.run_id, bench.number, conversations)
+                return found | await _restarted(bench, after, tell)
+
+        return uvloop.run(measured())
+
+
+async def _watched_by_many(
+    bench: "_GatewayBenchmark", gateway: "_Gateway", seconds: float, tell: Tell
+) -> dict[str, Any]:
+    found = {}
+    async with gateway.serving() as pid:
+        await bench.start(gateway.assignment)
+        for name, watch, number in (
+            ("one", _over_grpc, 1),
+            ("grpc", _over_grpc, WATCHERS),
+            ("http", _over_http, WATCHERS),
+        ):
+            tell(f"{number} watching over {'HTTP' if name == 'http' else 'gRPC'}")
+            found[name] = await bench.watched(gateway.assignment, watch, number, seconds, pid)
+    return found
+
+
+async def _restarted(bench: "_GatewayBenchmark", gateway: "_Gateway", tell: Tell) -> dict[str, Any]:
+    submitted = asyncio.create_task(bench.submission())
+    began = time.perf_counter()
+    async with gateway.serving() as pid:
+        serving = time.perf_counter() - began
+        driving = await submitted - began
+        restart = {"serving": serving, "driving": driving, "mib": _resident(pid)}
+        tell(f"pages beside {WATCHERS} watchers")
+        async with bench.watchers(gateway.assignment):
+            pages = await page_seconds(gateway.assignment.settings.listen, bench.run_id)
+    return {"restart": restart, "pages": pages}
 
 
 class _GatewayBenchmark:
@@ -226,21 +242,28 @@ async def _over_http(assignment: GatewayAssignment, run: str) -> Watch:
                 yield int(json.loads(line[6:])["progress"]["accepted"])
 
 
-@asynccontextmanager
-async def _gateway(log: Path, database: str) -> AsyncIterator[tuple[GatewayAssignment, int]]:
-    """Runs a gateway in a process of its own, and yields its assignment and its process id."""
-    assignment = GatewayAssignment(
-        settings=GatewaySettings(listen=free_address(), grpc=free_address(), database=database)
-    )
-    name = f"bench-{time.monotonic_ns() % 10**9}"
-    supervisor = Supervisor([worker_spec(name, Assignment(services=(), transport=log, gateway=assignment, grace=5.0))])
-    async with asyncio.TaskGroup() as group:
-        keeping = group.create_task(supervisor.run())
-        await supervisor.ready()
-        yield assignment, _pid(name)
-        await supervisor.stop()
-        await keeping
-    supervisor.close()
+class _Gateway:
+    """A gateway in a process of its own, which can be made only outside of a loop."""
+
+    def __init__(self, log: Path, database: str) -> None:
+        settings = GatewaySettings(listen=free_address(), grpc=free_address(), database=database)
+        self.assignment = GatewayAssignment(settings=settings)
+        self._name = f"bench-{time.monotonic_ns() % 10**9}"
+        assigned = Assignment(services=(), transport=log, gateway=self.assignment, grace=5.0)
+        self._supervisor = Supervisor([worker_spec(self._name, assigned)])
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[int]:
+        """Yields the id of its process while it serves."""
+        async with asyncio.TaskGroup() as group:
+            keeping = group.create_task(self._supervisor.run())
+            await self._supervisor.ready()
+            yield _pid(self._name)
+            await self._supervisor.stop()
+            await keeping
+
+    def close(self) -> None:
+        self._supervisor.close()
 
 
 def _pid(name: str) -> int:

@@ -22,7 +22,10 @@ class Keeper:
     """Forks a process as often as asked, and tells how it ended. Closing the keeper does not end the process."""
 
     def __init__(self, name: str, target: Callable[[], int]) -> None:
-        """Has to be called before this process has threads; `target` returns the exit status of each process."""
+        """`target` returns the exit status of each process.
+
+        Has to be called before this process has threads, and outside of uvloop, which opens files anew in each copy.
+        """
         self._name = name
         self._channel, theirs = socket.socketpair()
         self._pid = os.fork()

@@ -69,7 +69,7 @@ def test_every_dependency_is_locked() -> None:
         "requirements-dev.lock": ("dev",),
         "requirements-serve.lock": ("dev", "serve", "train", "trl"),
     }.items():
-        wanted = {name_of(each) for extra in chosen for each in extras[extra]} - {"soliloquy"}
+        wanted = {name_of(each) for extra in chosen for each in extras[extra]} - {PROJECT["name"]}
         assert wanted <= locked(ROOT / lock), lock
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from soliloquy.runtime.distribution import NAME
 from tests.images.dockerfile import FILE, command, copied, line, stages, variables
 
 ROOT = Path(__file__).parents[3]
@@ -86,7 +87,7 @@ def test_a_lock_is_what_the_project_declares(lock: str, extras: list[str]) -> No
     ]
     found = pinned(FILE.parent / lock)
     for requirement in map(Requirement, wanted):
-        if requirement.name != "soliloquy":
+        if requirement.name != NAME:
             assert all(map(requirement.specifier.contains, found[requirement.name])), requirement
 
 
