@@ -79,7 +79,7 @@ class Index:
         size, token = checked_size(request.page_size), request.page_token
         if token and not re.fullmatch(PLACE_TOKEN, token):
             raise bad_page_token(token)
-        # What breaks a rule is rejected.
+        # A conversation that breaks a rule is rejected.
         verdicts = _VERDICTS.get(request.verdict, (0,) if request.reason else (0, 1))
         kinds = [verdict + 2 * flagged for verdict in verdicts for flagged in ((1,) if request.flagged else (0, 1))]
         with self._database.reading() as connection:

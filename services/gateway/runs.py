@@ -48,7 +48,7 @@ class Pace:
         return sum(number for second, number in self._came.items() if second > first) / seconds
 
 
-# What the store holds of a run.
+# The parts of a run that the store holds.
 STORED = ("changed", "progress", "standing", "stored", "unfit", "flagged_accepted", "flagged_rejected")
 # Between two changes of a run: the least that a time of our days can tell apart.
 LEAST_SECONDS = 1e-6

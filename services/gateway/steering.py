@@ -9,7 +9,8 @@ from soliloquy.runtime.driver import LOOK_SECONDS, Ending, Quota, drive, shortfa
 from soliloquy.runtime.events import EventTooLarge, first_event, run_key
 from soliloquy.runtime.seeds import digest
 from soliloquy.runtime.stretches import Stretches
-from soliloquy.runtime.transports.port import Transport, retry_until_answered
+from soliloquy.runtime.transports.answering import retry_until_answered
+from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.events_pb2 import RunCancelled, RunChanged
 from soliloquy.v1.gateway_pb2 import StartRunRequest

@@ -197,7 +197,7 @@ class Store:
 
     def _settle(self, connection: Connection, run_id: str, ordinals: set[int]) -> None:
         table = self.database["settled"]
-        # Those that the new ones may belong to or adjoin.
+        # The stretches that the new ones may belong to or adjoin.
         near = (table.c.run == run_id, table.c.first <= max(ordinals) + 1, table.c.past >= min(ordinals))
         rows = connection.execute(select(table.c.first, table.c.past).where(*near).order_by(table.c.first))
         stretches = Stretches(bound for row in rows for bound in row)
@@ -217,7 +217,7 @@ def _tell(known: KnownRun, message: Message, at: float) -> None:
         case RunStored():
             known.stored = message
         case RunCancelled() if known.is_steered:
-            # Whoever requested it.
+            # It does not matter who requested it.
             known.change(turned(known, RunState.RUN_STATE_CANCELLED, "", at))
 
 

@@ -10,7 +10,8 @@ from google.protobuf.message import Message
 
 from soliloquy.runtime.reading import messages
 from soliloquy.runtime.topics import TOPIC_OF, origin
-from soliloquy.runtime.transports.port import PAUSE_SECONDS, Delivery, Transport, Unanswered
+from soliloquy.runtime.transports.answering import PAUSE_SECONDS
+from soliloquy.runtime.transports.port import Delivery, Transport, Unanswered
 from soliloquy.v1.events_pb2 import ConversationCollected, RunCancelled, RunChanged, RunStanding, RunStored
 from soliloquy.v1.gateway_pb2 import Pipeline, Stage
 from soliloquy_services.gateway.database import DatabaseUnavailable
@@ -95,7 +96,7 @@ async def batches(items: AsyncIterator[Item], most: int = BATCH) -> AsyncGenerat
             batch = [item]
             coming = asyncio.ensure_future(anext(items, None))
             await asyncio.sleep(0)
-            # What was received before a fault is taken.
+            # A fault loses nothing that was received before it.
             while len(batch) < most and coming.done() and not coming.exception() and (item := coming.result()):
                 batch.append(item)
                 coming = asyncio.ensure_future(anext(items, None))

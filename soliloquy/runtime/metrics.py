@@ -60,7 +60,7 @@ def histogram(name: str) -> Histogram:
 
 @functools.cache
 def series(metric: M, *labels: str) -> M:
-    """Returns the series of a metric with these labels; the metric itself takes much longer to find it."""
+    """Returns a series that its metric never removes; the metric itself takes much longer to find it."""
     return metric.labels(*labels)
 
 

@@ -77,7 +77,7 @@ class TurnTruth:
         if not facts:
             return ()
         told, computed = [*quantities_in(text), *calculations_in(text)], computed_values(self.turn) if is_read else []
-        # What was said before only makes fewer results early.
+        # Earlier messages only make fewer results early.
         if not any(early_results(text, told, (), facts, self.progress.step, computed)):
             return ()
         heard = self.heard.until(self.at)

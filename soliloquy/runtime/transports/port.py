@@ -2,31 +2,16 @@
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, Self, TypeVar
+from typing import NamedTuple, Protocol, Self
 
 from soliloquy.runtime.events import Event
 from soliloquy.runtime.failure import Failure
 
-T = TypeVar("T")
-
 
 class Unanswered(Failure):
     """The transport does not answer right now; it may later."""
-
-
-# Before what was not answered is asked again.
-PAUSE_SECONDS = 0.5
-
-
-async def retry_until_answered(ask: Callable[[], Awaitable[T]]) -> T:
-    """Retries while nothing answers."""
-    while True:
-        try:
-            return await ask()
-        except Unanswered:
-            await asyncio.sleep(PAUSE_SECONDS)
 
 
 class Partition(NamedTuple):

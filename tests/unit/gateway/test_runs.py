@@ -158,7 +158,7 @@ def test_what_one_topic_tells_undoes_nothing_that_another_has_told_meanwhile() -
     tell(known, 0)
     known.take(ID, before, ["standing"])
     assert (run.under_way, run.progress.accepted) == ({1}, 1)
-    # What was told before the run is taken with it.
+    # The run takes along what was told before it.
     others = RunTable(MODELS)
     others.take(ID, KnownRun(standing=before.standing), ["standing"])
     assert not others.by_id

@@ -48,5 +48,5 @@ class Alarm:
         for end in (self._bell, self._writes):
             if end >= 0:
                 os.close(end)
-        # Whoever rings or waits later must not reach another file.
+        # A later ring or wait must not reach another file.
         self._bell = self._writes = -1

@@ -123,7 +123,7 @@ class Log:
             if requests := [self._requests.popleft() for _ in range(len(self._requests))]:
                 self._run(connection, requests)
             try:
-                # What is written from here on wakes the next wait.
+                # A write from here on wakes the next wait.
                 self._alarm.forget()
                 fresh = self._appended(connection, wrote=bool(requests))
                 if requests and time.monotonic() >= purge_at:

@@ -14,23 +14,13 @@ from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 
 from soliloquy.runtime.events import Event
 from soliloquy.runtime.topics import is_retry
+from soliloquy.runtime.transports.answering import PAUSE_SECONDS, retry_until_answered
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from soliloquy.runtime.transports.kafka.connection import Names, member, some
 from soliloquy.runtime.transports.kafka.positions import BatchMetrics, HeldPartition, usable
 from soliloquy.runtime.transports.kafka.reader import ANSWER_SECONDS, Reader
 from soliloquy.runtime.transports.kafka.records import Record, delivery_of
-from soliloquy.runtime.transports.port import (
-    PAUSE_SECONDS,
-    Delivery,
-    Lag,
-    Listener,
-    Partition,
-    Result,
-    first_deliveries,
-    retry_until_answered,
-)
-
-Publish = Callable[[Sequence[Event]], Awaitable[None]]
+from soliloquy.runtime.transports.port import Delivery, Lag, Listener, Partition, Result, first_deliveries
 
 WAIT_SECONDS = 1.0
 BATCH_RECORDS = 256
@@ -47,7 +37,7 @@ class KafkaConsumer(ConsumerRebalanceListener):
     def __init__(
         self,
         reader: Reader,
-        publish: Publish,
+        publish: Callable[[Sequence[Event]], Awaitable[None]],
         metrics: BatchMetrics,
         settings: KafkaSettings,
         *,

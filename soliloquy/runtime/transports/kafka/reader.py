@@ -8,13 +8,14 @@ from typing import Any, Self
 from aiokafka import AIOKafkaConsumer, errors
 from aiokafka.admin import AIOKafkaAdminClient
 
+from soliloquy.runtime.transports.answering import retry_until_answered
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.kafka.connection import METADATA_MS, Names, client_options
 from soliloquy.runtime.transports.kafka.known_topics import KnownTopics
 from soliloquy.runtime.transports.kafka.positions import decoded
 from soliloquy.runtime.transports.kafka.records import delivery_of
 from soliloquy.runtime.transports.kafka.topic_ids import TopicsRequest
-from soliloquy.runtime.transports.port import Delivery, Partition, Unanswered, Watermark, retry_until_answered
+from soliloquy.runtime.transports.port import Delivery, Partition, Unanswered, Watermark
 
 PAGE_SECONDS = 0.2
 WAIT_SECONDS = 2.0

@@ -15,21 +15,14 @@ from aiokafka.errors import KafkaError, OutOfOrderSequenceNumber, UnknownTopicOr
 from soliloquy.runtime.events import Event, checked
 from soliloquy.runtime.retry import replayed
 from soliloquy.runtime.topics import DLQ, TOPICS, origin
+from soliloquy.runtime.transports.answering import PAUSE_SECONDS
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from soliloquy.runtime.transports.kafka.connection import Names, client_options, connecting, described
 from soliloquy.runtime.transports.kafka.consumer import KafkaConsumer
 from soliloquy.runtime.transports.kafka.positions import BatchMetrics, position_of, usable
 from soliloquy.runtime.transports.kafka.reader import Reader
 from soliloquy.runtime.transports.kafka.records import headers_of
-from soliloquy.runtime.transports.port import (
-    PAUSE_SECONDS,
-    Backlog,
-    Delivery,
-    Listener,
-    Partition,
-    Unanswered,
-    Watermark,
-)
+from soliloquy.runtime.transports.port import Backlog, Delivery, Listener, Partition, Unanswered, Watermark
 
 DEAD_LETTER_TOPICS = [topic.name + DLQ for topic in TOPICS.values() if topic.keep != "latest"]
 # A group whose position in a dead-letter topic marks the replayed letters: Kafka cannot delete a record.
