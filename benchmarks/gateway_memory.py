@@ -31,7 +31,7 @@ def fill(url: str, run: str, first: int, conversations: int) -> None:
     """Adds so many to those that the store holds, the first ones to this run, whose ordinals begin at `first`."""
     with closing(Store(url)) as store:
         store.open()
-        database, known = store.database, store.runs().runs[run]
+        database, known = store.database, store.news(since=-1)[run].known
         parts = [(run, known, first, min(conversations, UNDER_WAY))]
         for number, start in enumerate(range(UNDER_WAY, conversations, A_RUN)):
             over = RunChanged(run=Run(id=f"over{number}", growing="g"), state=RunState.RUN_STATE_FINISHED)

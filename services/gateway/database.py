@@ -25,13 +25,18 @@ _TYPES = {
     # Without an index of the place alone, which the planner would follow through the rows of all runs.
     "postgresql": {"bytes": "BYTEA", "place": "BIGINT GENERATED ALWAYS AS IDENTITY"},
 }
+_NOW = {
+    "sqlite": "SELECT (julianday('now') - 2440587.5) * 86400.0",
+    "postgresql": "SELECT extract(epoch FROM clock_timestamp())",
+}
 _FORMS = "sqlite:////folder/file or postgresql://user@host/database"
 # A statement that takes longer has met a lock or a disk that does not answer.
 _PATIENCE_SECONDS = 20
 _POSTGRES: dict[str, Any] = {
     "connect_timeout": 5,
     "tcp_user_timeout": 1_000 * _PATIENCE_SECONDS,
-    "options": f"-c statement_timeout={_PATIENCE_SECONDS}s",
+    # A process that stops in the middle of a transaction keeps no other from its lock.
+    "options": f"-c statement_timeout={_PATIENCE_SECONDS}s -c idle_in_transaction_session_timeout=3s",
 }
 # As many as the engine keeps connections.
 _THREADS = 5
@@ -96,7 +101,10 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        with self._explained(), self._engine.begin() as connection:
+        """Shows the same state to all statements of the transaction."""
+        # SQLite knows no other way.
+        isolation = {"isolation_level": "REPEATABLE READ"} if self._engine.name == "postgresql" else {}
+        with self._explained(), self._engine.execution_options(**isolation).begin() as connection:
             yield connection
 
     @contextmanager
@@ -122,6 +130,10 @@ class Database:
         if new:
             connection.execute(insert(into), list(new.values()))
         return set(new)
+
+    def now(self, connection: Connection) -> float:
+        """Returns the seconds since 1970 by the clock that all gateways on this database share."""
+        return float(connection.execute(text(_NOW[connection.dialect.name])).scalar_one())
 
     def empty(self, connection: Connection, table: str) -> None:
         # SQLite has no word for it, and deletes all rows as fast.

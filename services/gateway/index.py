@@ -64,6 +64,14 @@ class Index:
         shown.reverse()
         return sorted(shown, key=lambda one: one.ordinal)
 
+    def latest(self, connection: Connection, run_id: str, number: int) -> list[FinishedConversation]:
+        """Returns the run's latest conversations, as many as there are of this number, in their order."""
+        if number <= 0:
+            return []
+        rows = self._of_kinds(run_id, _KINDS, number)
+        latest = select(rows.c.place).order_by(rows.c.place.desc()).limit(number)
+        return self._shown(connection, run_id, connection.execute(latest).scalars().all())[::-1]
+
     def find(self, run_id: str, conversation_id: str) -> Entry | None:
         finished = self._database["finished"]
         one = select(finished.c.shown, finished.c.origin).where(

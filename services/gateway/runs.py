@@ -35,8 +35,8 @@ class Pace:
     def __init__(self) -> None:
         self._came: Counter[int] = Counter()
 
-    def add(self, at: float) -> None:
-        self._came[int(at)] += 1
+    def add(self, at: float, number: int) -> None:
+        self._came[int(at)] += number
         if len(self._came) > 2 * WINDOW_SECONDS:
             first = max(self._came) - WINDOW_SECONDS
             self._came = Counter({second: number for second, number in self._came.items() if second >= first})
@@ -48,10 +48,14 @@ class Pace:
         return sum(number for second, number in self._came.items() if second > first) / seconds
 
 
-# The parts of a run that the store holds.
-STORED = ("changed", "progress", "standing", "stored", "unfit", "flagged_accepted", "flagged_rejected")
 # Between two changes of a run: the least that a time of our days can tell apart.
 LEAST_SECONDS = 1e-6
+
+# The parts of a run that the store holds.
+_STORED = (
+    *("changed", "progress", "standing", "stored"),
+    *("unfit", "flagged_accepted", "flagged_rejected", "revision", "owed"),
+)
 
 OVER = (RunState.RUN_STATE_CANCELLED, RunState.RUN_STATE_FINISHED, RunState.RUN_STATE_SHORT)
 
@@ -73,6 +77,9 @@ class KnownRun:
     pace: Pace = field(default_factory=Pace)
     # The collector's latest word on its dataset.
     stored: RunStored = field(default_factory=RunStored)
+    # The database's count of changes at the latest one of this run, and 1 until its topic has the latest `changed`.
+    revision: int = 0
+    owed: int = 0
 
     @property
     def is_told(self) -> bool:
@@ -196,6 +203,7 @@ class RunTable:
         self._by_request: dict[str, str] = {}
         # Paces are measured from then on.
         self.read_at = 0.0
+        self.revision = -1
 
     def name_of(self, request: RunRequest) -> str:
         """Returns the name of a run that begins."""
@@ -208,22 +216,20 @@ class RunTable:
         """Returns the run that was started with this request_id."""
         return self.by_id.get(self._by_request.get(request_id, ""))
 
-    def changed(self, changed: RunChanged) -> None:
-        known = self.by_id.setdefault(run_key(changed.run), KnownRun())
-        known.change(changed)
-        if changed.request_id:
-            self._by_request[changed.request_id] = known.id
-
-    def take(self, run_id: str, stored: KnownRun, told: Sequence[str]) -> None:
-        """Takes what the store holds of a run; of a known one only what is told, as the rest may be late."""
-        if run_id not in self.by_id:
-            told = STORED
-        if stored.is_told:
-            self.changed(stored.changed)
-        if known := self.by_id.get(run_id):
-            for name in told:
-                if name != "changed":
-                    setattr(known, name, getattr(stored, name))
+    def take(self, run_id: str, stored: KnownRun) -> None:
+        """Takes what the store holds of a run."""
+        self.revision = max(self.revision, stored.revision)
+        # Events of other topics may come before the run itself.
+        if not stored.is_told:
+            return
+        if stored.changed.request_id:
+            self._by_request[stored.changed.request_id] = run_id
+        known = self.by_id.setdefault(run_id, stored)
+        if known is not stored:
+            known.pace.add(time.time(), max(0, stored.progress.accepted - known.progress.accepted))
+            # Drivers hold on to the run that they know.
+            for name in _STORED:
+                setattr(known, name, getattr(stored, name))
 
     def dead_letters(self, ordinals: Mapping[str, Collection[int]]) -> Iterable[str]:
         """Takes the dead problems by run id; yields the runs whose dead problems changed."""

@@ -3,13 +3,14 @@
 import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
-from contextlib import ExitStack, aclosing, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from functools import partial
 
 from soliloquy.recipes.check_report import located_faults
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime import reading
 from soliloquy.runtime.metrics import gauge
+from soliloquy.runtime.transports.answering import retry_until_answered
 from soliloquy.runtime.transports.port import Transport, Unanswered
 from soliloquy.v1 import gateway_pb2 as api
 from soliloquy.v1.runs_pb2 import RunState
@@ -18,16 +19,24 @@ from soliloquy_services.gateway.dead_letters import MOST_REPLAYED, DeadLetters
 from soliloquy_services.gateway.planning import Planning, former_run, most_alike
 from soliloquy_services.gateway.refusals import Code, Refusal, answered
 from soliloquy_services.gateway.requests import validated
-from soliloquy_services.gateway.runs import OVER, KnownRun, RunTable, state_name
+from soliloquy_services.gateway.runs import OVER, KnownRun, RunTable, judged, state_name
 from soliloquy_services.gateway.settings import GatewaySettings
 from soliloquy_services.gateway.steering import Steering
-from soliloquy_services.gateway.store import Store, Taken
+from soliloquy_services.gateway.store import Store
 from soliloquy_services.gateway.topics import PipelineState, TopicFollower
-from soliloquy_services.gateway.watching import LatestFeed, Skipped, TailFeed, export_runs, forget_runs
+from soliloquy_services.gateway.watching import (
+    BEAT_SECONDS,
+    MOST_KEPT,
+    LatestFeed,
+    Skipped,
+    TailFeed,
+    export_runs,
+    forget_runs,
+)
 
 WATCHERS = gauge("soliloquy_gateway_watchers")
 RUNS = gauge("soliloquy_gateway_runs")
-# How often dead letters are checked.
+# How often dead letters are checked, and the database, where only others could have changed it.
 LOOK_SECONDS = 1.0
 
 
@@ -46,38 +55,73 @@ class Gateway:
         self._letters = DeadLetters(transport)
         self._pipeline = PipelineState(transport, self._letters)
         self._datasets = settings.datasets
-        self._topics = TopicFollower(transport, self._store, self._take)
+        self._lease = self._store.lease
+        self._took = asyncio.Event()
+        self._topics = TopicFollower(transport, self._store, self._took.set)
         self._run_feed = LatestFeed(self._runs.status)
         self._list_feed = LatestFeed(self._runs.page)
         self._tails = TailFeed[api.FinishedConversation]()
-        self._steering = Steering(self._runs, self._store, planning, transport, settings, self._tell)
+        self._steering = Steering(self._runs, self._store, planning, transport, settings, self._look)
         self._model = str(settings.models.identity()["model"])
-        self._delay = "the gateway is still reading the state of its runs"
+        self._looking = asyncio.Lock()
+        self._ready = asyncio.Event()
+        self._stale = "the gateway is still reading the state of its runs"
+        self._delay = ""
 
     @property
     def fault(self) -> str:
         """Why its answers may be stale; empty while they are not."""
-        return self._topics.fault or self._delay
+        return self._topics.fault or self._stale or self._delay
 
     @asynccontextmanager
     async def at_work(self) -> AsyncIterator[None]:
-        """Reads what came since the last time, then follows events and drives its runs. Raises Failure."""
-        with ExitStack() as closed:
+        """Shows the runs as they change, and counts their events and drives them in its turn. Raises Failure."""
+        async with AsyncExitStack() as closed:
             closed.callback(self._store.close)
             closed.callback(forget_runs)
-            await self._topics.catch_up()
-            self._runs.read_at = time.time()
-            self._delay = ""
-            self._export()
+            await self._open()
+            closed.push_async_callback(self._release)
             async with asyncio.TaskGroup() as tasks:
-                publishing = (self._run_feed.publish_changes(), self._list_feed.publish_changes())
-                always = (self._topics.follow(), *publishing, self._refresh_always())
-                following = [tasks.create_task(each) for each in always]
-                self._steering.drive_in(tasks)
+                counting = (self._lease.keep(), self._take_turns(), self._look_always())
+                begun = [tasks.create_task(each) for each in counting]
+                await self._ready.wait()
+                self._runs.read_at = time.time()
+                self._export()
+                showing = (self._run_feed.publish_changes(), self._list_feed.publish_changes(), self._refresh_always())
+                begun += [tasks.create_task(each) for each in showing]
                 yield
-                self._steering.stop()
-                for task in following:
+                for task in begun:
                     task.cancel()
+
+    async def _open(self) -> None:
+        while True:
+            try:
+                return await self._store.call(self._store.open)
+            except Unanswered as error:
+                self._stale = str(error)
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def _release(self) -> None:
+        # Without an answer the others wait until its time is over.
+        with suppress(Unanswered):
+            await self._store.call(self._lease.release)
+
+    async def _take_turns(self) -> None:
+        while True:
+            await self._lease.taken.wait()
+            async with asyncio.TaskGroup() as tasks:
+                leading = tasks.create_task(self._lead())
+                await self._lease.lost.wait()
+                leading.cancel()
+            self._topics.fault = ""
+
+    async def _lead(self) -> None:
+        """Counts events and drives runs, as one gateway at a time does."""
+        await self._topics.catch_up()
+        await retry_until_answered(self._look)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._topics.follow())
+            await self._steering.drive_in(tasks)
 
     def _every_fault(self) -> Iterable[str]:
         # Processes that use the same topic report the same fault.
@@ -213,14 +257,31 @@ class Gateway:
             raise Refusal(Code.UNKNOWN, f"there is no run {run_id[:80]!r}: list the runs")
         return known
 
-    def _take(self, taken: Taken) -> None:
-        for run_id, stored in taken.runs.items():
-            self._runs.take(run_id, stored, taken.told)
-            self._tell(run_id)
-        for shown in taken.finished:
-            if shown.accepted:
-                self._runs.by_id[shown.run].pace.add(shown.finished_at)
-            self._tails.publish(shown.run, shown)
+    async def _look_always(self) -> None:
+        """Shows what the gateway whose turn it is, this one or another, writes into the database."""
+        while True:
+            if self._ready.is_set() or self._lease.lost.is_set():
+                try:
+                    await self._look()
+                except Unanswered as error:
+                    self._stale = str(error)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_SECONDS if self._lease.is_held else BEAT_SECONDS):
+                    await self._took.wait()
+            self._took.clear()
+
+    async def _look(self) -> None:
+        """Takes what changed in the database since the last look."""
+        async with self._looking:
+            followed = {run: judged(self._runs.by_id[run].progress) for run in self._tails.keys}
+            news = await self._store.call(self._store.news, self._runs.revision, followed, MOST_KEPT)
+            for run_id, (stored, finished) in news.items():
+                self._runs.take(run_id, stored)
+                if finished:
+                    self._tails.publish_latest(run_id, finished, judged(stored.progress) - followed[run_id])
+                self._tell(run_id)
+        self._stale = ""
+        self._ready.set()
 
     def _tell(self, run_id: str) -> None:
         self._run_feed.mark_changed(run_id)
@@ -231,13 +292,15 @@ class Gateway:
         while True:
             try:
                 await self._refresh()
-                if runs := [known for known in self._runs.by_id.values() if known.went_on]:
-                    await self._resume_after_replay(runs)
-                await self._store.call(self._store.check)
+                if self._lease.is_held:
+                    if runs := [known for known in self._runs.by_id.values() if known.went_on]:
+                        await self._resume_after_replay(runs)
+                    await self._steering.publish_owed()
                 self._delay = ""
             except Unanswered as error:
                 self._delay = str(error)
-            export_runs(self._runs)
+            # Two gateways would count each run twice.
+            export_runs(self._runs) if self._lease.is_held else forget_runs()
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _refresh(self, *, at_once: bool = False) -> None:

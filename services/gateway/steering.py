@@ -4,18 +4,20 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 from soliloquy.runtime.driver import LOOK_SECONDS, Ending, Quota, drive, shortfall
 from soliloquy.runtime.events import EventTooLarge, first_event, run_key
 from soliloquy.runtime.seeds import digest
 from soliloquy.runtime.stretches import Stretches
-from soliloquy.runtime.transports.answering import retry_until_answered
-from soliloquy.runtime.transports.port import Transport
+from soliloquy.runtime.transports.answering import PAUSE_SECONDS, retry_until_answered
+from soliloquy.runtime.transports.port import Transport, Unanswered
 from soliloquy.v1.conversation_pb2 import Problem
 from soliloquy.v1.events_pb2 import RunCancelled, RunChanged
 from soliloquy.v1.gateway_pb2 import StartRunRequest
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
 from soliloquy_services.gateway.access.access import CALLER
+from soliloquy_services.gateway.lease import Overtaken
 from soliloquy_services.gateway.planning import Planning, Problems
 from soliloquy_services.gateway.refusals import Code, Refusal
 from soliloquy_services.gateway.requests import validated
@@ -43,35 +45,38 @@ class Steering:
         planning: Planning,
         transport: Transport,
         settings: GatewaySettings,
-        tell: Callable[[str], None],
+        look: Callable[[], Awaitable[None]],
     ) -> None:
-        """`tell` is called with the id of each run that changes."""
+        """`look` has the runs take what changed in the store."""
         self._runs = runs
         self._store = store
         self._planning = planning
         self._transport = transport
         self._model = str(settings.models.identity()["model"])
         self._most_runs = settings.most_runs
-        self._tell = tell
-        self._drivers: dict[str, tuple[RunDriver, asyncio.Task[None]]] = {}
+        self._look = look
+        self._tasks: asyncio.TaskGroup | None = None
+        self._drivers: dict[str, RunDriver] = {}
         # A change of state depends on the state before it: one at a time.
         self._writing = asyncio.Lock()
 
-    def drive_in(self, tasks: asyncio.TaskGroup) -> None:
-        """Drives every run that is not over, in tasks of this group."""
+    async def drive_in(self, tasks: asyncio.TaskGroup) -> None:
+        """Drives every run that is not over, in tasks of this group, until it is cancelled."""
         self._tasks = tasks
-        for known in self._runs.by_id.values():
-            self._drive(known)
-
-    def stop(self) -> None:
-        for _, driving in self._drivers.values():
-            driving.cancel()
+        try:
+            for known in self._runs.by_id.values():
+                self._drive(known)
+            await asyncio.Future()
+        finally:
+            self._tasks = None
 
     def hear(self, run_id: str) -> None:
-        """Tells the driver of the run that something changed."""
+        """Tells the driver of the run that something changed; one that was begun or resumed gets a driver."""
+        known = self._runs.by_id.get(run_id)
         if run_id in self._drivers:
-            driver, _ = self._drivers[run_id]
-            driver.hear()
+            self._drivers[run_id].hear()
+        elif known and known.changed.state == RunState.RUN_STATE_RUNNING:
+            self._drive(known)
 
     async def start(self, asked: StartRunRequest) -> tuple[str, bool]:
         """Returns the id of the run, and whether it is new: a second request with the same request_id is a repeat."""
@@ -92,26 +97,28 @@ class Steering:
                     f"request_id {asked.request_id!r} has started run {known.id} with other settings: "
                     "send another id for another run",
                 )
-        self._drive(known)
         return known.id, is_new
 
     async def turn(self, known: KnownRun, state: RunState, done: str) -> None:
         """Changes the state of a run; `done` is the participle for the error if the run is over."""
         async with self._writing:
-            if known.changed.state != state:
+            while known.changed.state != state:
                 if not known.is_steered:
                     current = state_name(known.changed.state)
                     raise Refusal(Code.NOT_NOW, f"run {known.id} is {current} and cannot be {done}: start another")
-                await self._write(turned(known, state, "", time.time()))
-        # A run whose problems could not be read has lost its driver.
-        self._drive(known)
+                await self._change(known, turned(known, state, "", time.time()))
 
     async def revive(self, known: KnownRun) -> None:
         """Continues a run that ended short, because dead letters of it were replayed."""
         async with self._writing:
-            if known.changed.state == RunState.RUN_STATE_SHORT:
-                await self._write(turned(known, RunState.RUN_STATE_RUNNING, "", time.time()))
-        self._drive(known)
+            while known.changed.state == RunState.RUN_STATE_SHORT:
+                await self._change(known, turned(known, RunState.RUN_STATE_RUNNING, "", time.time()))
+
+    async def publish_owed(self) -> None:
+        """Publishes the changes of gateways that ended, or had no answer, before they published them."""
+        async with self._writing:
+            for known in [known for known in self._runs.by_id.values() if known.owed]:
+                await self._publish(known)
 
     async def _begin(self, request_id: str, request: RunRequest, run: Run) -> KnownRun:
         if sum(known.is_steered for known in self._runs.by_id.values()) >= self._most_runs:
@@ -119,45 +126,71 @@ class Steering:
         if run_key(run) in self._runs.by_id:
             raise Refusal(Code.EXISTS, f"request_id {request_id!r} is too like another: send another id")
         now = time.time()
-        await self._write(
-            RunChanged(
-                run=run,
-                request=request,
-                request_id=request_id,
-                requested_by=CALLER.get(),
-                requested_at=now,
-                changed_at=now,
-                state=RunState.RUN_STATE_RUNNING,
-                name=self._runs.name_of(request),
-                model=self._model,
-            )
+        begun = RunChanged(
+            run=run,
+            request=request,
+            request_id=request_id,
+            requested_by=CALLER.get(),
+            requested_at=now,
+            changed_at=now,
+            state=RunState.RUN_STATE_RUNNING,
+            name=self._runs.name_of(request),
+            model=self._model,
         )
+        # Where another gateway was asked for the same a moment ago, the run is its.
+        await self._change(KnownRun(), begun)
         return self._runs.by_id[run_key(run)]
 
     def _drive(self, known: KnownRun) -> None:
-        if not known.is_steered or known.id in self._drivers:
+        if not (self._tasks and known.is_steered) or known.id in self._drivers:
             return
 
         async def turn(state: RunState | None, because: str) -> None:
-            async with self._writing:
-                if not known.is_over:
-                    to = known.changed.state if state is None else state
-                    await self._write(turned(known, to, because, time.time(), counted=state is None))
+            is_done = False
+            while not (is_done or known.is_over):
+                to = known.changed.state if state is None else state
+                changed = turned(known, to, because, time.time(), counted=state is None)
+                try:
+                    async with self._writing:
+                        is_done = await self._change(known, changed, leads=True)
+                except Overtaken:
+                    raise
+                except Unanswered:
+                    await asyncio.sleep(PAUSE_SECONDS)
 
-        driver = RunDriver(known, self._store, self._planning, self._transport, turn)
-        driving = self._tasks.create_task(driver.drive())
-        self._drivers[known.id] = (driver, driving)
+        async def drive_until_overtaken(driver: RunDriver) -> None:
+            with suppress(Overtaken):
+                await driver.drive()
+
+        driver = self._drivers[known.id] = RunDriver(known, self._store, self._planning, self._transport, turn)
+        driving = self._tasks.create_task(drive_until_overtaken(driver))
         driving.add_done_callback(lambda _: self._drivers.pop(known.id))
 
-    async def _write(self, changed: RunChanged) -> None:
-        """Publishes the change, together with the cancellation that all services read."""
-        events = [first_event(changed, source="gateway", time=changed.changed_at)]
-        if changed.state == RunState.RUN_STATE_CANCELLED:
-            cancelled = RunCancelled(run=changed.run)
-            events.insert(0, first_event(cancelled, source="gateway", time=changed.changed_at))
-        await self._transport.publish(events)
-        self._runs.changed(changed)
-        self._tell(run_key(changed.run))
+    async def _change(self, known: KnownRun, changed: RunChanged, *, leads: bool = False) -> bool:
+        """Records the change; returns False if somebody else has changed the run, which is known then."""
+        before = known.changed
+        is_done = await self._store.call(self._store.change, changed, before, leads=leads)
+        await self._look()
+        run_id = run_key(changed.run)
+        if is_done:
+            await self._publish(self._runs.by_id[run_id])
+        elif self._runs.by_id.get(run_id, known).changed == before:
+            raise Overtaken(f"run {run_id} is not in the database any more: its topic was made anew")
+        return is_done
+
+    async def _publish(self, known: KnownRun) -> None:
+        """Publishes the latest change, together with the cancellation that all services read."""
+        changed = None
+        while changed != known.changed:
+            changed = known.changed
+            events = [first_event(changed, source="gateway", time=changed.changed_at)]
+            if changed.state == RunState.RUN_STATE_CANCELLED:
+                cancelled = RunCancelled(run=changed.run)
+                events.insert(0, first_event(cancelled, source="gateway", time=changed.changed_at))
+            await self._transport.publish(events)
+            await self._store.call(self._store.published, changed)
+            # One that was stopped for a while publishes again what others have changed since.
+            await self._look()
 
 
 class RunDriver:

@@ -2,15 +2,15 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from google.protobuf.message import Message
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
 
 from soliloquy.runtime.events import END_OF_TIME, ConversationEvent, RunEvent, run_key, run_of
 from soliloquy.runtime.stretches import Stretches
 from soliloquy.runtime.topics import TOPIC_OF
-from soliloquy.runtime.transports.port import Delivery, Unanswered
+from soliloquy.runtime.transports.port import Delivery
 from soliloquy.v1.events_pb2 import (
     ConversationCollected,
     RunCancelled,
@@ -23,12 +23,14 @@ from soliloquy.v1.gateway_pb2 import FinishedConversation
 from soliloquy.v1.runs_pb2 import RunState
 from soliloquy_services.gateway.database import Database
 from soliloquy_services.gateway.index import Index
-from soliloquy_services.gateway.runs import KnownRun, is_given_up, turned
+from soliloquy_services.gateway.lease import Lease, Overtaken
+from soliloquy_services.gateway.runs import KnownRun, is_given_up, judged, turned
 
 # An event with a longer name is none of ours, and no index would take it.
 _LONGEST_NAME = 500
 _SERIALISED = ("changed", "progress", "standing", "stored")
 _COUNTS = ("unfit", "flagged_accepted", "flagged_rejected")
+_PLAIN = (*_COUNTS, "owed")
 # The columns of a run that each topic fills.
 _FILLED: Mapping[type[Message], Sequence[str]] = {
     RunChanged: ("changed",),
@@ -41,17 +43,10 @@ _FILLED: Mapping[type[Message], Sequence[str]] = {
 Received = Sequence[tuple[Delivery, Message]]
 
 
-class Overtaken(Unanswered):
-    """Another gateway has counted these events, or the topic was made anew."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Taken:
-    # The runs that events changed, by id, and the fields of them that their topic fills.
-    runs: Mapping[str, KnownRun]
-    told: Sequence[str]
-    # The conversations that were counted, in their order.
-    finished: Sequence[FinishedConversation] = ()
+class News(NamedTuple):
+    known: KnownRun
+    # The latest of its conversations that were counted since, in their order, where somebody follows them.
+    finished: Sequence[FinishedConversation]
 
 
 class Store:
@@ -60,30 +55,62 @@ class Store:
     def __init__(self, url: str) -> None:
         self.database = Database(url)
         self.index = Index(self.database)
+        self.lease = Lease(self.database)
         self.call = self.database.call
         self.open = self.database.open
         self.close = self.database.close
 
-    def check(self) -> None:
-        """Raises DatabaseUnavailable while the database does not answer."""
-        with self.database.reading() as connection:
-            connection.execute(select(self.database["schema_version"]))
+    def news(self, since: int, followed: Mapping[str, int] = {}, most: int = 0) -> Mapping[str, News]:
+        """Returns the runs that changed since this revision.
 
-    def runs(self, kind: type[Message] = RunChanged) -> Taken:
-        """Returns all runs, to take what this topic tells of them."""
+        `followed` has the number of conversations of each followed run that were told before.
+        """
+        table = self.database["runs"]
         with self.database.reading() as connection:
-            return Taken(runs=self._runs(connection), told=_FILLED[kind])
+            changed = self._runs(connection, table.c.revision > since)
+            more = {run: judged(changed[run].progress) - followed[run] for run in changed.keys() & followed.keys()}
+            return {
+                run: News(known, self.index.latest(connection, run, min(more.get(run, 0), most)))
+                for run, known in changed.items()
+            }
+
+    def change(self, changed: RunChanged, before: RunChanged, *, leads: bool) -> bool:
+        """Changes a run that is as it was before; returns False if somebody else has changed it.
+
+        The one who `leads` raises Overtaken if another gateway does.
+        """
+        run_id = run_key(changed.run)
+        with self.database.writing() as connection:
+            if leads:
+                self.lease.check(connection)
+            known = self._known(connection, [run_id])[run_id]
+            if known.changed != before:
+                return False
+            known.changed, known.owed = changed, 1
+            self.save(connection, {run_id: known})
+        return True
+
+    def published(self, changed: RunChanged) -> None:
+        """Notes that the topic has this change, if it is still the latest."""
+        run_id = run_key(changed.run)
+        with self.database.writing() as connection:
+            known = self._known(connection, [run_id])[run_id]
+            if known.changed == changed:
+                known.owed = 0
+                self.save(connection, {run_id: known})
 
     def begin(self, kind: type[Message], identity: str) -> dict[int, int]:
         """Returns the next offset of each partition; forgets what another topic of the same name told."""
         positions, topic = self.database["positions"], TOPIC_OF[kind].name
         with self.database.writing() as connection:
+            self.lease.check(connection)
             rows = connection.execute(select(positions).where(positions.c.topic == topic)).all()
             if all(row.identity == identity for row in rows):
                 return {row.partition: row.next_offset for row in rows}
             connection.execute(delete(positions).where(positions.c.topic == topic))
             if filled := _FILLED[kind]:
                 nothing = {column: 0 if column in _COUNTS else None for column in filled}
+                nothing["revision"] = self._next(connection)
                 connection.execute(update(self.database["runs"]).values(nothing))
             if kind is ConversationCollected:
                 for table in ("finished", "settled", "enriched"):
@@ -92,7 +119,7 @@ class Store:
 
     def take(
         self, kind: type[Message], identity: str, positions: Mapping[int, int], received: Received
-    ) -> tuple[Taken, dict[int, int]]:
+    ) -> dict[int, int]:
         """Counts events of a topic that was read up to these positions, and returns the next ones; raises Overtaken."""
         ends = {delivery.partition.number: delivery.offset + 1 for delivery, _ in received}
         # The writer of an event chose its time.
@@ -101,19 +128,18 @@ class Store:
             for delivery, message in received
             if _has_name(message)
         ]
-        finished: Sequence[FinishedConversation] = ()
         with self.database.writing() as connection:
+            self.lease.check(connection)
             for number, end in ends.items():
                 self._advance(connection, kind, identity, number, positions.get(number), end)
-            names = {_name(message) for message, _ in messages}
-            runs = {name: KnownRun() for name in names} | self._runs(connection, names)
+            runs = self._known(connection, {_name(message) for message, _ in messages})
             if kind is ConversationCollected:
-                finished = self._collect(connection, messages, runs)
+                self._collect(connection, messages, runs)
             else:
                 for message, at in messages:
                     _tell(runs[_name(message)], message, at)
             self.save(connection, runs)
-        return Taken(runs=runs, told=_FILLED[kind], finished=finished), {**positions, **ends}
+        return {**positions, **ends}
 
     def settled(self, run_id: str) -> Stretches:
         """Returns the problems of a run that need no further conversation."""
@@ -129,45 +155,54 @@ class Store:
         place = (positions.c.topic == TOPIC_OF[kind].name, positions.c.partition == number)
         row = connection.execute(select(positions.c.identity, positions.c.next_offset).where(*place)).first()
         if (tuple(row) if row else None) != ((identity, expected) if expected is not None else None):
-            raise Overtaken(f"another gateway reads {TOPIC_OF[kind].name} into the same database")
+            raise Overtaken(f"{TOPIC_OF[kind].name} is read elsewhere into the same database")
         if row:
             connection.execute(update(positions).where(*place).values(next_offset=end))
         else:
             new = {"topic": TOPIC_OF[kind].name, "partition": number, "identity": identity, "next_offset": end}
             connection.execute(insert(positions), new)
 
-    def _runs(self, connection: Connection, names: Iterable[str] | None = None) -> dict[str, KnownRun]:
-        table = self.database["runs"]
-        chosen = select(table) if names is None else select(table).where(table.c.run.in_(list(names)))
+    def _known(self, connection: Connection, names: Iterable[str]) -> dict[str, KnownRun]:
+        names = list(names)
+        known = self._runs(connection, self.database["runs"].c.run.in_(names))
+        return {name: known.get(name) or KnownRun() for name in names}
+
+    def _runs(self, connection: Connection, chosen: ColumnElement[bool]) -> dict[str, KnownRun]:
         return {
             row["run"]: KnownRun(
                 changed=RunChanged.FromString(row["changed"] or b""),
                 progress=RunProgress.FromString(row["progress"] or b""),
                 standing=RunStanding.FromString(row["standing"] or b""),
                 stored=RunStored.FromString(row["stored"] or b""),
-                **{column: row[column] for column in _COUNTS},
+                **{column: row[column] for column in (*_PLAIN, "revision")},
             )
-            for row in connection.execute(chosen).mappings()
+            for row in connection.execute(select(self.database["runs"]).where(chosen)).mappings()
         }
 
     def save(self, connection: Connection, runs: Mapping[str, KnownRun]) -> None:
         if not runs:
             return
-        table = self.database["runs"]
+        table, revision = self.database["runs"], self._next(connection)
         rows = [
             {
                 "run": name,
+                "revision": revision,
                 **{column: getattr(known, column).SerializeToString() for column in _SERIALISED},
-                **{column: getattr(known, column) for column in _COUNTS},
+                **{column: getattr(known, column) for column in _PLAIN},
             }
             for name, known in runs.items()
         ]
         connection.execute(delete(table).where(table.c.run.in_(list(runs))))
         connection.execute(insert(table), rows)
 
+    def _next(self, connection: Connection) -> int:
+        """Returns the next revision: all that write wait for each other."""
+        latest = select(func.coalesce(func.max(self.database["runs"].c.revision), 0))
+        return int(connection.execute(latest).scalar_one()) + 1
+
     def _collect(
         self, connection: Connection, messages: Iterable[tuple[Message, float]], runs: Mapping[str, KnownRun]
-    ) -> list[FinishedConversation]:
+    ) -> None:
         events = [(message, at) for message, at in messages if isinstance(message, ConversationCollected)]
         fresh = self.index.add(connection, events)
         uncounted = self._uncounted(connection, [event for event, _ in fresh])
@@ -183,7 +218,6 @@ class Store:
                 settled[shown.run].add(shown.ordinal)
         for run_id, ordinals in settled.items():
             self._settle(connection, run_id, ordinals)
-        return [shown for _, shown in fresh]
 
     def _uncounted(self, connection: Connection, events: Iterable[ConversationCollected]) -> set[tuple[str, str]]:
         """Notes the problems whose enrichment is to be counted, each with its run."""

@@ -16,7 +16,7 @@ from soliloquy.v1.events_pb2 import ConversationCollected, RunCancelled, RunChan
 from soliloquy.v1.gateway_pb2 import Pipeline, Stage
 from soliloquy_services.gateway.database import DatabaseUnavailable
 from soliloquy_services.gateway.dead_letters import DeadLetters
-from soliloquy_services.gateway.store import Store, Taken
+from soliloquy_services.gateway.store import Store
 
 # In this order, a problem that finishes while they are read counts as under way, and is not submitted again.
 FOLLOWED = (RunChanged, RunCancelled, RunStanding, RunStored, ConversationCollected)
@@ -27,8 +27,10 @@ Item = TypeVar("Item")
 
 
 class TopicFollower:
-    def __init__(self, transport: Transport, store: Store, took: Callable[[Taken], None]) -> None:
-        """`took` is called with what changed in the store."""
+    """Works only while the gateway holds the lease."""
+
+    def __init__(self, transport: Transport, store: Store, took: Callable[[], None]) -> None:
+        """`took` is called when the store may have changed."""
         self._transport = transport
         self._store = store
         self._took = took
@@ -36,8 +38,7 @@ class TopicFollower:
         self.fault = ""
 
     async def catch_up(self) -> None:
-        """Opens the store and has it take everything that the topics hold; repeats what is not answered."""
-        await self._open()
+        """Has the store take everything that the topics hold; repeats what is not answered."""
         for kind in FOLLOWED:
             while not await self._take(kind, self._transport.read):
                 pass
@@ -47,14 +48,6 @@ class TopicFollower:
         async with asyncio.TaskGroup() as group:
             for kind in FOLLOWED:
                 group.create_task(self._follow(kind))
-
-    async def _open(self) -> None:
-        while True:
-            try:
-                return await self._store.call(self._store.open)
-            except DatabaseUnavailable as error:
-                self.fault = str(error)
-            await asyncio.sleep(PAUSE_SECONDS)
 
     async def _follow(self, kind: type[Message]) -> None:
         while True:
@@ -66,8 +59,7 @@ class TopicFollower:
         try:
             identity = await self._transport.identity(topic)
             positions = await self._store.call(self._store.begin, kind, identity)
-            # Others may have counted meanwhile.
-            self._took(await self._store.call(self._store.runs, kind))
+            self._took()
             self.fault = ""
             async with (
                 aclosing(messages(deliveries(topic, starts=positions))) as received,
@@ -76,8 +68,8 @@ class TopicFollower:
                 async for batch in found:
                     if await self._transport.identity(topic) != identity:
                         return False
-                    taken, positions = await self._store.call(self._store.take, kind, identity, positions, batch)
-                    self._took(taken)
+                    positions = await self._store.call(self._store.take, kind, identity, positions, batch)
+                    self._took()
                     self.fault = ""
             return True
         except DatabaseUnavailable as error:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Callable, Hashable, Iterator
+from collections.abc import AsyncGenerator, Callable, Collection, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -51,6 +51,10 @@ class _Feed(Generic[Key, Item]):
     def publish(self, key: Key, item: Item) -> None:
         for queue in self._queues.get(key, ()):
             queue.push(item)
+
+    @property
+    def keys(self) -> Collection[Key]:
+        return self._queues.keys()
 
     @contextmanager
     def _queue(self, key: Key, most: int) -> Iterator[_Queue[Item]]:
@@ -109,6 +113,13 @@ class LatestFeed(_Feed[Key, Item]):
 
 class TailFeed(_Feed[str, Item]):
     """Gives each follower of a key every item and, where it is too slow, the number of those it missed."""
+
+    def publish_latest(self, key: str, items: Sequence[Item], number: int) -> None:
+        """Publishes the latest of so many items."""
+        for queue in self._queues.get(key, ()):
+            queue.dropped += number - len(items)
+        for item in items:
+            self.publish(key, item)
 
     async def follow(self, key: str) -> AsyncGenerator[Item | Skipped, None]:
         with self._queue(key, MOST_KEPT) as queue:

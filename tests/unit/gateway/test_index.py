@@ -13,7 +13,7 @@ from soliloquy.v1.events_pb2 import ConversationCollected
 from soliloquy.v1.gateway_pb2 import ListConversationsRequest, ListConversationsResponse, Verdict
 from soliloquy.v1.runs_pb2 import Run
 from soliloquy_services.gateway.refusals import Refusal
-from soliloquy_services.gateway.runs import KnownRun
+from soliloquy_services.gateway.runs import KnownRun, judged
 from soliloquy_services.gateway.store import Store
 from tests.lakehouse.postgres import Postgres
 
@@ -38,6 +38,7 @@ class Index:
     def __init__(self, url: str) -> None:
         self._store = Store(url)
         self._store.open()
+        assert self._store.lease.take()
         self._positions = self._store.begin(ConversationCollected, "topic")
         self.close = self._store.close
         self.beginning, self.find, self.settled = (
@@ -54,11 +55,16 @@ class Index:
             (Delivery(event=event, partition=Partition("topic", 0), offset=first + place), message)
             for place, (event, message) in enumerate(zip(made, events, strict=True))
         ]
-        taken, self._positions = self._store.take(ConversationCollected, "topic", self._positions, received)
-        return len(taken.finished)
+        before = judged(self._known("r-g").progress)
+        self._positions = self._store.take(ConversationCollected, "topic", self._positions, received)
+        return judged(self._known("r-g").progress) - before
 
     def listed(self, request: ListConversationsRequest) -> ListConversationsResponse:
-        return self._store.index.listed(request, self._store.runs().runs.get(request.run, KnownRun()))
+        return self._store.index.listed(request, self._known(request.run))
+
+    def _known(self, run: str) -> KnownRun:
+        news = self._store.news(since=-1)
+        return news[run].known if run in news else KnownRun()
 
 
 @pytest.fixture(scope="module")

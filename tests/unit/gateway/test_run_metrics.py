@@ -5,11 +5,12 @@ from collections.abc import Iterator
 import pytest
 from prometheus_client import REGISTRY
 
+from soliloquy.runtime.events import run_key
 from soliloquy.runtime.model.settings import Endpoint, Models, Role
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Summary, TokenUse
 from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
-from soliloquy_services.gateway.runs import RunTable
+from soliloquy_services.gateway.runs import KnownRun, RunTable
 from soliloquy_services.gateway.watching import MOST, export_runs, forget_runs
 
 PRICED = Endpoint(engine="scripted", prompt_price=0.0, completion_price=1_000_000.0)
@@ -23,18 +24,20 @@ def run(number: int) -> Run:
 
 def change(known: RunTable, number: int, state: RunState, at: float, conversations: int = 4) -> None:
     request = RunRequest(recipe="soliloquy", conversations=conversations)
-    known.changed(
-        RunChanged(
-            run=run(number),
-            name=f"run {number}",
-            request=request,
-            request_id=str(number),
-            requested_by="physics-team",
-            requested_at=100.0,
-            changed_at=at,
-            state=state,
-        )
+    changed = RunChanged(
+        run=run(number),
+        name=f"run {number}",
+        request=request,
+        request_id=str(number),
+        requested_by="physics-team",
+        requested_at=100.0,
+        changed_at=at,
+        state=state,
     )
+    if there := known.by_id.get(run_key(changed.run)):
+        there.changed = changed
+    else:
+        known.take(run_key(changed.run), KnownRun(changed=changed))
 
 
 def collect(known: RunTable, number: int, at: float) -> None:
@@ -42,7 +45,7 @@ def collect(known: RunTable, number: int, at: float) -> None:
     summary = Summary(tokens={"tutor": TokenUse(prompt=7, completion=3)})
     counted = known.by_id[f"r{number}-g"]
     counted.count(ConversationCollected(conversation=conversation, accepted=True, summary=summary))
-    counted.pace.add(at)
+    counted.pace.add(at, 1)
 
 
 def value(metric: str, /, **labels: str) -> float | None:

@@ -15,9 +15,8 @@ MODELS = Models(endpoints={"priced": PRICED}, roles={"tutor": (ROLE,)})
 def runs(*, conversations: int = 10) -> RunTable:
     known = RunTable(MODELS)
     request = RunRequest(recipe="soliloquy", conversations=conversations)
-    known.changed(
-        RunChanged(run=RUN, request=request, request_id="one", requested_at=100.0, state=RunState.RUN_STATE_RUNNING)
-    )
+    begun = RunChanged(run=RUN, request=request, request_id="one", requested_at=100.0, state=RunState.RUN_STATE_RUNNING)
+    known.take(ID, KnownRun(changed=begun))
     return known
 
 
@@ -34,7 +33,7 @@ def tell(known: RunTable, ordinal: int, *reasons: str, attempt: int = 0, ending:
     collected = ConversationCollected(conversation=conversation, accepted=not reasons, reasons=reasons, summary=summary)
     known.by_id[ID].count(collected)
     if collected.accepted:
-        known.by_id[ID].pace.add(110.0)
+        known.by_id[ID].pace.add(110.0, 1)
 
 
 def test_a_run_is_what_was_collected_of_it() -> None:
@@ -76,7 +75,7 @@ def test_a_dataset_is_written_when_the_run_is_over_and_nothing_is_missing() -> N
     tell(known, 1, "length: turn 1: long")
     run = known.by_id[ID]
     assert known.status(ID).dataset == DatasetState.DATASET_STATE_WRITING
-    known.changed(turned(run, RunState.RUN_STATE_FINISHED, "", at=130.0))
+    run.change(turned(run, RunState.RUN_STATE_FINISHED, "", at=130.0))
     assert known.status(ID).dataset == DatasetState.DATASET_STATE_WRITTEN
     known.by_id[ID].stored = RunStored(run=RUN, conversations=1)
     assert known.status(ID).dataset == DatasetState.DATASET_STATE_WRITING
@@ -86,27 +85,27 @@ def test_final_counts_are_told_again_when_another_conversation_comes() -> None:
     known = runs()
     run = known.by_id[ID]
     tell(known, 0)
-    known.changed(turned(run, RunState.RUN_STATE_RUNNING, "being written", at=120.0, counted=True))
+    run.change(turned(run, RunState.RUN_STATE_RUNNING, "being written", at=120.0, counted=True))
     run.stored = RunStored(run=RUN, conversations=1)
     assert (run.is_counted, run.is_stored) == (True, True)
     tell(known, 1, "length: turn 1: long")
     assert not run.is_counted
-    known.changed(turned(run, RunState.RUN_STATE_RUNNING, "being written", at=130.0, counted=True))
+    run.change(turned(run, RunState.RUN_STATE_RUNNING, "being written", at=130.0, counted=True))
     assert (run.is_counted, run.is_stored) == (True, False)
     # A pause begins anew.
-    known.changed(turned(run, RunState.RUN_STATE_PAUSED, "", at=140.0))
+    run.change(turned(run, RunState.RUN_STATE_PAUSED, "", at=140.0))
     assert not run.is_counted
 
 
 def test_a_run_says_what_its_dataset_lost_whatever_its_state() -> None:
     known = runs()
     tell(known, 0)
-    known.changed(turned(known.by_id[ID], RunState.RUN_STATE_FINISHED, "", at=130.0))
+    known.by_id[ID].change(turned(known.by_id[ID], RunState.RUN_STATE_FINISHED, "", at=130.0))
     known.by_id[ID].stored = RunStored(run=RUN, conversations=0, lost=1)
     status = known.status(ID)
     assert status.dataset == DatasetState.DATASET_STATE_INCOMPLETE
     assert status.because == "the dataset has lost conversations that conversation.finished no longer holds: 1"
-    known.changed(turned(known.by_id[ID], RunState.RUN_STATE_SHORT, status.because, at=140.0))
+    known.by_id[ID].change(turned(known.by_id[ID], RunState.RUN_STATE_SHORT, status.because, at=140.0))
     assert known.status(ID).because == status.because
 
 
@@ -115,7 +114,8 @@ def test_a_run_without_a_name_has_one_that_no_other_run_has() -> None:
     request = RunRequest(problems="physics", conversations=20)
     assert known.name_of(request) == "physics, 20 conversations"
     for number, name in enumerate(("physics, 20 conversations", "physics, 20 conversations (2)")):
-        known.changed(RunChanged(run=Run(id=f"r{number}", growing="g"), request_id=f"r{number}", name=name))
+        changed = RunChanged(run=Run(id=f"r{number}", growing="g"), request_id=f"r{number}", name=name)
+        known.take(f"r{number}-g", KnownRun(changed=changed))
     assert known.name_of(request) == "physics, 20 conversations (3)"
     assert known.name_of(RunRequest(name="mine", problems="physics", conversations=1)) == "mine"
     assert known.name_of(RunRequest(problems="physics", conversations=1)) == "physics, 1 conversation"
@@ -124,46 +124,41 @@ def test_a_run_without_a_name_has_one_that_no_other_run_has() -> None:
 def test_runs_of_earlier_versions_and_of_other_programs_have_a_name_too() -> None:
     known = RunTable(MODELS)
     request = RunRequest(problems="physics", conversations=1_000)
-    known.changed(RunChanged(run=RUN, request=request, request_id="one"))
+    known.take(ID, KnownRun(changed=RunChanged(run=RUN, request=request, request_id="one")))
     assert known.status(ID).name == "physics, 1,000 conversations"
     chats = KnownRun()
     chats.find(Run(id="chats", growing="soliloquy"), at=1.0)
-    known.take("chats-soliloquy", chats, ())
+    known.take("chats-soliloquy", chats)
     assert known.status("chats-soliloquy").name == "chats-soliloquy"
 
 
 def test_a_run_that_its_conversations_told_first_is_the_one_that_was_requested() -> None:
     stored = KnownRun()
     stored.find(RUN, at=200.0)
-    known = runs()
-    known.take(ID, stored, ())
-    assert known.by_id[ID].changed.state == RunState.RUN_STATE_RUNNING
-    stored.change(known.by_id[ID].changed)
+    stored.change(runs().by_id[ID].changed)
     assert stored.changed.state == RunState.RUN_STATE_RUNNING
 
 
-def test_a_change_that_the_store_tells_late_undoes_no_later_one_whatever_the_clock_says() -> None:
-    known = runs()
-    run = known.by_id[ID]
+def test_a_change_that_a_topic_tells_late_undoes_no_later_one_whatever_the_clock_says() -> None:
+    run = runs().by_id[ID]
     before = run.changed
-    known.changed(turned(run, RunState.RUN_STATE_PAUSED, "", at=50.0))
-    known.take(ID, KnownRun(changed=before), ["changed"])
+    run.change(turned(run, RunState.RUN_STATE_PAUSED, "", at=50.0))
+    run.change(before)
     assert run.changed.state == RunState.RUN_STATE_PAUSED
 
 
-def test_what_one_topic_tells_undoes_nothing_that_another_has_told_meanwhile() -> None:
-    known = runs()
+def test_a_run_takes_along_what_was_told_before_it_and_drivers_see_what_is_told_later() -> None:
+    known = RunTable(MODELS)
+    before = KnownRun(standing=RunStanding(run=RUN, under_way=[1]))
+    known.take(ID, before)
+    assert not known.by_id
+    before.changed = runs().by_id[ID].changed
+    known.take(ID, before)
     run = known.by_id[ID]
-    before = KnownRun(changed=run.changed, standing=RunStanding(run=RUN, under_way=[1]))
-    tell(known, 0)
-    known.take(ID, before, ["standing"])
-    assert (run.under_way, run.progress.accepted) == ({1}, 1)
-    # The run takes along what was told before it.
-    others = RunTable(MODELS)
-    others.take(ID, KnownRun(standing=before.standing), ["standing"])
-    assert not others.by_id
-    others.take(ID, before, ["changed"])
-    assert others.by_id[ID].under_way == {1}
+    assert run.under_way == {1}
+    known.take(ID, KnownRun(changed=before.changed, revision=2))
+    assert run.under_way == set()
+    assert known.revision == 2
 
 
 def test_rate_and_rest_are_those_of_the_last_minute() -> None:
@@ -178,17 +173,17 @@ def test_rate_and_rest_are_those_of_the_last_minute() -> None:
 def test_a_run_that_is_over_keeps_what_had_come_of_it() -> None:
     known = runs()
     tell(known, 0)
-    known.changed(turned(known.by_id[ID], RunState.RUN_STATE_CANCELLED, "", at=130.0))
+    over = KnownRun(changed=turned(known.by_id[ID], RunState.RUN_STATE_CANCELLED, "", at=130.0))
     again = RunTable(MODELS)
-    again.changed(known.by_id[ID].changed)
+    again.take(ID, over)
     assert again.status(ID, now=131.0).progress.accepted == 1
     # One that goes on counts from what was collected.
-    assert not turned(known.by_id[ID], RunState.RUN_STATE_RUNNING, "", at=140.0).HasField("progress")
+    assert not turned(over, RunState.RUN_STATE_RUNNING, "", at=140.0).HasField("progress")
 
 
 def test_a_pace_keeps_no_more_than_two_minutes() -> None:
     pace = Pace()
     for second in range(1_000):
-        pace.add(float(second))
+        pace.add(float(second), 1)
     assert pace.rate(now=999.0, since=0.0) == 1.0
     assert len(pace._came) <= 121
