@@ -46,10 +46,10 @@ class Lease:
             if not self._may_take(connection):
                 return False
         with self._database.writing() as connection:
-            if is_free := self._may_take(connection):
+            if is_held := self._may_take(connection):
                 until = self._database.now(connection) + LEASE_SECONDS
                 connection.execute(update(self._database["lease"]).values(holder=self._holder, until=until))
-        return is_free
+        return is_held
 
     def release(self) -> None:
         with self._database.writing() as connection:

@@ -150,7 +150,7 @@ class Gateway:
         return forecast
 
     async def get_run(self, request: api.GetRunRequest) -> api.RunStatus:
-        return self._runs.status(self._known(request.run).id)
+        return self._runs.status((await self._known(request.run)).id)
 
     async def list_runs(self, request: api.ListRunsRequest) -> api.ListRunsResponse:
         return self._runs.page(request.SerializeToString())
@@ -161,7 +161,7 @@ class Gateway:
 
     async def watch_run(self, request: api.WatchRunRequest) -> AsyncGenerator[api.RunStatus, None]:
         """Yields the status at once, then whenever it changes; ends when the run is over and its dataset written."""
-        async with aclosing(self._run_feed.watch(self._known(request.run).id)) as statuses:
+        async with aclosing(self._run_feed.watch((await self._known(request.run)).id)) as statuses:
             async for status in statuses:
                 yield status
                 if status.state in OVER and status.dataset != api.DatasetState.DATASET_STATE_WRITING:
@@ -177,10 +177,12 @@ class Gateway:
         return await self._turn(request.run, RunState.RUN_STATE_RUNNING, "resumed")
 
     async def list_conversations(self, request: api.ListConversationsRequest) -> api.ListConversationsResponse:
-        return await self._store.call(self._store.index.listed, request, self._known(request.run))
+        return await self._store.call(self._store.index.listed, request, await self._known(request.run))
 
     async def get_conversation(self, request: api.GetConversationRequest) -> api.GetConversationResponse:
-        entry = await self._store.call(self._store.index.find, self._known(request.run).id, request.conversation)
+        entry = await self._store.call(
+            self._store.index.find, (await self._known(request.run)).id, request.conversation
+        )
         if entry is None:
             raise Refusal(
                 Code.UNKNOWN,
@@ -197,11 +199,13 @@ class Gateway:
             ],
         )
 
-    def tail_conversations(
+    async def tail_conversations(
         self, request: api.TailConversationsRequest
     ) -> AsyncGenerator[api.FinishedConversation | Skipped, None]:
         """Yields conversations as they finish; a slow reader gets the number of those it missed."""
-        return self._tails.follow(self._known(request.run).id)
+        async with aclosing(self._tails.follow((await self._known(request.run)).id)) as followed:
+            async for one in followed:
+                yield one
 
     async def list_dead_letters(self, request: api.ListDeadLettersRequest) -> api.ListDeadLettersResponse:
         await self._refresh()
@@ -249,10 +253,13 @@ class Gateway:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _turn(self, run_id: str, state: RunState, done: str) -> api.RunStatus:
-        await self._steering.turn(self._known(run_id), state, done)
+        await self._steering.turn(await self._known(run_id), state, done)
         return self._runs.status(run_id)
 
-    def _known(self, run_id: str) -> KnownRun:
+    async def _known(self, run_id: str) -> KnownRun:
+        if run_id not in self._runs.by_id:
+            # Another gateway may have begun it a moment ago.
+            await self._look()
         if (known := self._runs.by_id.get(run_id)) is None:
             raise Refusal(Code.UNKNOWN, f"there is no run {run_id[:80]!r}: list the runs")
         return known

@@ -88,9 +88,10 @@ class Steering:
             planned = await asyncio.to_thread(self._planning.run, request, execution)
         async with self._writing:
             known = self._runs.asked(asked.request_id)
-            if is_new := known is None:
+            is_new = False
+            if known is None:
                 assert planned, "requests are never forgotten"
-                known = await self._begin(asked.request_id, request, planned)
+                known, is_new = await self._begin(asked.request_id, request, planned)
             elif known.changed.request != request:
                 raise Refusal(
                     Code.EXISTS,
@@ -120,7 +121,7 @@ class Steering:
             for known in [known for known in self._runs.by_id.values() if known.owed]:
                 await self._publish(known)
 
-    async def _begin(self, request_id: str, request: RunRequest, run: Run) -> KnownRun:
+    async def _begin(self, request_id: str, request: RunRequest, run: Run) -> tuple[KnownRun, bool]:
         if sum(known.is_steered for known in self._runs.by_id.values()) >= self._most_runs:
             raise Refusal(Code.TOO_MANY, f"{self._most_runs} runs are not over yet: wait for one, or cancel one")
         if run_key(run) in self._runs.by_id:
@@ -138,8 +139,8 @@ class Steering:
             model=self._model,
         )
         # Where another gateway was asked for the same a moment ago, the run is its.
-        await self._change(KnownRun(), begun)
-        return self._runs.by_id[run_key(run)]
+        is_new = await self._change(KnownRun(), begun)
+        return self._runs.by_id[run_key(run)], is_new
 
     def _drive(self, known: KnownRun) -> None:
         if not (self._tasks and known.is_steered) or known.id in self._drivers:
@@ -148,11 +149,11 @@ class Steering:
         async def turn(state: RunState | None, because: str) -> None:
             is_done = False
             while not (is_done or known.is_over):
-                to = known.changed.state if state is None else state
-                changed = turned(known, to, because, time.time(), counted=state is None)
                 try:
                     async with self._writing:
-                        is_done = await self._change(known, changed, leads=True)
+                        to = known.changed.state if state is None else state
+                        changed = turned(known, to, because, time.time(), counted=state is None)
+                        is_done = known.is_over or await self._change(known, changed, leads=True)
                 except Overtaken:
                     raise
                 except Unanswered:
