@@ -160,9 +160,13 @@ def test_a_successor_consumes_before_a_pod_goes() -> None:
     for name, workload in services(objects()).items():
         assert container(workload)["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": "http"}
         if name == "gateway":
+            # Only a database tells two of them which one drives.
             assert workload["spec"]["strategy"] == {"type": "Recreate"}
         elif name != "collector":
             assert workload["spec"]["strategy"]["rollingUpdate"] == {"maxUnavailable": 0, "maxSurge": 1}
+    database = {"database": {"url": "postgresql://soliloquy@db/runs"}}
+    two = services(objects({"gateway": database, "services": {"gateway": {"replicas": 2}}}))["gateway"]
+    assert (two["spec"]["replicas"], two["spec"]["strategy"]["type"]) == (2, "RollingUpdate")
 
 
 def test_what_a_service_says_goes_before_the_defaults_and_variables_are_added() -> None:

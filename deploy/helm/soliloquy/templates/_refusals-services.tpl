@@ -30,8 +30,8 @@
 {{- if and (eq $name "collector") (not $stage.shares) (gt $replicas 1) -}}
 {{- fail (printf "services.collector.replicas is %d: only one collector may run, since two would write the same files: use tables as dataset.store" $replicas) -}}
 {{- end -}}
-{{- if and (eq $name "gateway") (gt $replicas 1) -}}
-{{- fail (printf "services.gateway.replicas is %d: only one gateway may run, since two would drive the same runs" $replicas) -}}
+{{- if and (eq $name "gateway") (gt $replicas 1) (not $values.gateway.database.url) -}}
+{{- fail (printf "services.gateway.replicas is %d: several gateways require gateway.database.url, by which they agree who drives the runs" $replicas) -}}
 {{- end -}}
 {{- if and $free $values.hpa.enabled $settings.enabled (not (dig "requests" "cpu" "" ($settings.resources | default dict))) -}}
 {{- fail (printf "hpa.enabled requires services.%s.resources.requests.cpu: its target is a share of that" $name) -}}
