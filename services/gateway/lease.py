@@ -10,10 +10,10 @@ from soliloquy.runtime.transports.port import Unanswered
 from soliloquy_services.gateway.database import Database, DatabaseUnavailable
 
 # Another gateway takes the lease when its holder has been silent for so long.
-LEASE_SECONDS = 6.0
-RENEWAL_SECONDS = 2.0
+LEASE_SECONDS = 3.0
+RENEWAL_SECONDS = 1.0
 # How often the others look whether it is free.
-LOOK_SECONDS = 1.0
+LOOK_SECONDS = 0.5
 
 
 class Overtaken(Unanswered):

@@ -62,7 +62,7 @@ async def main(log: str, database: str, address: str) -> None:
     ended = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ended.set)
     settings = GatewaySettings(database=database)
-    connect = embedded.connect if "/" in log else kafka.connect
+    connect = embedded.connect if log.startswith("/") else kafka.connect
     async with connect(log) as transport, served(transport, address=address, settings=settings):
         await ended.wait()
 
