@@ -46,7 +46,7 @@ test: .venv/serve .venv/runsc .venv/kafka .venv/chromium .venv/prometheus .venv/
 	$(BIN)/python -m tests.once_more -n 2 $(SHARED) $(ALONE)
 	@sh tests/javascript.sh test
 
-thorough: .venv/serve .venv/runsc .venv/kafka .venv/prometheus .venv/chart .venv-spark/installed ## Run the tests marked so: kills, storms, guarded brokers, whole loops on weights (20 minutes)
+thorough: .venv/serve .venv/runsc .venv/kafka .venv/prometheus .venv/chart .venv/keycloak .venv-spark/installed ## Run the tests marked so: kills, storms, guarded brokers, whole loops on weights (20 minutes)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m thorough -n 2 $(SHARED)
 
 lint: .venv/dev ## Check style, types and the protobuf contract
@@ -175,6 +175,9 @@ clean: ## Remove everything that the build created
 
 .venv/chart: .venv/dev tests/chart/tools.toml
 	@-$(BIN)/python -m tests.chart.tools && touch $@
+
+.venv/keycloak: .venv/dev tests/keycloak/pom.xml
+	@-$(BIN)/python -m tests.keycloak && touch $@
 
 .venv/chromium: .venv/bin/python
 	@-sh tests/e2e/install-chromium.sh && touch $@

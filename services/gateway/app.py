@@ -35,7 +35,14 @@ def access(settings: GatewaySettings) -> Access:
     """Raises Failure for bad tokens, and for a public address without tokens."""
     if settings.tokens is None:
         check_closed((settings.listen, settings.grpc))
-    return Access(TokenFile(settings.tokens) if settings.tokens else None)
+        return Access(None)
+    tokens = TokenFile(settings.tokens)
+    if tokens.oidc is None:
+        return Access(tokens)
+    # It loads what checks signatures, which no start without a provider should wait for.
+    from soliloquy_services.gateway.access.oidc import Issuer
+
+    return Access(tokens, Issuer(tokens.oidc))
 
 
 def most_connections() -> int:

@@ -115,8 +115,10 @@ class _AccessInterceptor(grpc.aio.ServerInterceptor):
 
     def _one(self, action: str, parse: Callable[[bytes], Any], inner: Any) -> Callable[..., Any]:
         async def admitted(content: bytes, context: Context) -> Any:
+            credentials = _credentials(context)
             try:
-                with self._access.admit(_credentials(context), action) as call:
+                await self._access.prepare(credentials)
+                with self._access.admit(credentials, action) as call:
                     request = parse(content)
                     call.target = target_of(request)
                     async with answered():
@@ -130,6 +132,7 @@ class _AccessInterceptor(grpc.aio.ServerInterceptor):
         async def admitted(content: Any, context: Context) -> AsyncIterator[Any]:
             credentials = _credentials(context)
             try:
+                await self._access.prepare(credentials)
                 with self._access.admit(credentials, action) as call:
                     call.streamed = True
                     request = parse(content)

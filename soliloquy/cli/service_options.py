@@ -180,7 +180,9 @@ def _file(variable: str) -> Path | None:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GatewayOptions:
     grpc: str | None = option("Serve gRPC there.  [default: the next port]", type=ADDRESS)
-    tokens: Path | None = option("Callers and their roles, as TOML; otherwise only this machine.", type=EXISTING_FILE)
+    tokens: Path | None = option(
+        "Callers, groups and their roles, as TOML; otherwise only this machine.", type=EXISTING_FILE
+    )
     problem_files: Path | None = option("The folder of problem files that a run may name.", type=EXISTING_FOLDER)
     chat_endpoints: tuple[str, ...] = option(
         "An OpenAI-compatible API that a chat may ask; without --tokens, also any on this machine. Repeatable.",
@@ -287,8 +289,8 @@ def _kafka_settings(bootstrap: str, prefix: str) -> KafkaSettings:
     if conflict := _conflict(settings):
         raise click.UsageError(conflict)
     # Commands without a Kafka never load its client.
+    from soliloquy.runtime.authority import is_safe
     from soliloquy.runtime.transports.kafka.connection import client_options
-    from soliloquy.runtime.transports.kafka.tokens import is_safe
 
     if settings.token_url and not is_safe(settings.token_url):
         raise click.UsageError(f"{_PREFIX}TOKEN_URL {settings.token_url!r}: use https, since it is sent a secret")

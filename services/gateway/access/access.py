@@ -7,11 +7,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from soliloquy.runtime.metrics import counter, histogram
 from soliloquy_services.gateway.access.rates import RATE_LIMITS, RateLimits, TokenBuckets, rate_key
-from soliloquy_services.gateway.access.tokens import ROLE_OF, Token, TokenFile, allowed, is_steering
+from soliloquy_services.gateway.access.tokens import ROLE_OF, Caller, TokenFile, allowed, is_steering
 from soliloquy_services.gateway.refusals import Code, Refusal
+
+if TYPE_CHECKING:
+    from soliloquy_services.gateway.access.oidc import Issuer
 
 REQUESTS = counter("soliloquy_gateway_requests_total")
 SECONDS = histogram("soliloquy_gateway_request_seconds")
@@ -38,7 +42,7 @@ class Credentials:
 
 
 # Every caller on this machine, where no token is required.
-ANYONE = Token(name="", role="operator")
+ANYONE = Caller(name="", role="operator")
 
 
 @dataclass(kw_only=True, slots=True)
@@ -59,36 +63,62 @@ class Access:
     """Without tokens every caller is an operator: only for addresses that no other machine can reach."""
 
     def __init__(
-        self, tokens: TokenFile | None, *, limits: RateLimits = RATE_LIMITS, clock: Callable[[], float] = time.monotonic
+        self,
+        tokens: TokenFile | None,
+        issuer: "Issuer | None" = None,
+        *,
+        limits: RateLimits = RATE_LIMITS,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._tokens = tokens
+        # Signs callers in, besides the entries of the file; None without a provider.
+        self.issuer = issuer
         self._buckets = {name: TokenBuckets(limit, clock) for name, limit in limits.items()}
 
     @property
     def requires_token(self) -> bool:
         return self._tokens is not None
 
-    def caller(self, credentials: Credentials) -> Token | None:
+    async def prepare(self, credentials: Credentials) -> None:
+        """Comes before all that follows: a provider may have to be asked for the key of a token."""
+        if self.issuer:
+            await self.issuer.prepare(credentials.token)
+
+    def caller(self, credentials: Credentials) -> Caller | None:
         """Returns None for unknown credentials."""
+        try:
+            return self.identify(credentials)
+        except Refusal:
+            return None
+
+    def identify(self, credentials: Credentials) -> Caller:
+        """Raises Refusal for unknown credentials."""
         if self._tokens is None:
             return ANYONE
-        if credentials.token:
-            return self._tokens.with_token(credentials.token)
-        return self._tokens.with_name(credentials.certificate) if credentials.certificate else None
-
-    def authenticate(self, credentials: Credentials) -> Token:
-        """Returns the caller; raises Refusal for unknown credentials."""
-        if caller := self.caller(credentials):
-            return caller
-        self._take("strangers", rate_key(credentials.address), "calls without a valid token from this address")
-        if credentials.token:
+        if token := credentials.token:
+            if entry := self._tokens.with_token(token):
+                return entry
+            if self.issuer and self.issuer.signs(token):
+                claims = self.issuer.claims(token)
+                if caller := self._tokens.with_groups(claims.name, claims.groups):
+                    return caller
+                line = f"no group of {claims.name} is admitted: ask the gateway's operator for an entry"
+                raise Refusal(Code.UNAUTHENTICATED, line)
             raise Refusal(Code.UNAUTHENTICATED, "this token is not known: ask the gateway's operator for one")
-        if credentials.certificate:
-            raise Refusal(
-                Code.UNAUTHENTICATED,
-                f"the certificate's name {credentials.certificate!r} is not known: ask the gateway's operator",
-            )
+        if name := credentials.certificate:
+            if named := self._tokens.with_name(name):
+                return named
+            line = f"the certificate's name {name!r} is not known: ask the gateway's operator"
+            raise Refusal(Code.UNAUTHENTICATED, line)
         raise Refusal(Code.UNAUTHENTICATED, "a token is required: send it as 'authorization: Bearer TOKEN'")
+
+    def authenticate(self, credentials: Credentials) -> Caller:
+        """Returns the caller; raises Refusal for unknown credentials, and for too many of them from an address."""
+        try:
+            return self.identify(credentials)
+        except Refusal:
+            self._take("strangers", rate_key(credentials.address), "calls without a valid token from this address")
+            raise
 
     @contextmanager
     def admit(self, credentials: Credentials, action: str, target: str = "") -> Iterator[AuditRecord]:
@@ -121,15 +151,17 @@ class Access:
             self._take("visitors", rate_key(credentials.address), "requests without a valid token from this address")
 
     def recheck(self, credentials: Credentials) -> None:
-        """Raises Refusal where the caller of an open stream has been removed."""
-        if self.caller(credentials) is None:
-            raise Refusal(Code.UNAUTHENTICATED, "this token was revoked: ask the gateway's operator for another")
+        """Raises Refusal where the caller of an open stream has been removed, or its token has expired."""
+        try:
+            self.identify(credentials)
+        except Refusal as refusal:
+            raise Refusal(refusal.code, f"the stream ends: {refusal.message}") from None
 
     def _take(self, kind: str, who: str, what: str) -> None:
         if wait := self._buckets[kind].take(who):
             raise Refusal(Code.TOO_MANY, f"too many {what}: wait {wait:.1f} s", retry_after=wait)
 
-    def _permit(self, caller: Token, action: str, who: str) -> None:
+    def _permit(self, caller: Caller, action: str, who: str) -> None:
         counted = caller.name or rate_key(who)
         self._take("calls", counted, "calls")
         if not allowed(caller.role, action):

@@ -5,7 +5,7 @@ import { at } from "../../../soliloquy/web/interaction.js";
 import { Refused, call, line } from "./api.js";
 import { button, messageOf } from "./widgets.js";
 
-let session = { name: "", role: "", needed: false };
+let session = { name: "", role: "", needed: false, sign_in: "" };
 
 export const mayRead = () => !session.needed || Boolean(session.role);
 export const maySteer = () => !session.needed || session.role === "operator";
@@ -14,28 +14,31 @@ export const maySteer = () => !session.needed || session.role === "operator";
 export async function begin(changed) {
   line.addEventListener("unknown", () => {
     if (!mayRead() || !session.needed) return;
-    take({ needed: true });
+    leaveSession();
     changed();
   });
   take(await call("GET", "/v1/session"));
   at("session").addEventListener("left", changed);
 }
 
-/** @param {{ name?: string, role?: string, needed: boolean }} answer */
-function take(answer) {
-  session = { name: "", role: "", ...answer };
+/** @param {{ name?: string, role?: string, needed: boolean, sign_in: string }} answer */
+function take({ name = "", role = "", ...gateway }) {
+  session = { name, role, ...gateway };
   const leave = async () => {
     await call("DELETE", "/v1/session").catch((error) => {
       // Only the gateway can delete the cookie: the reader is not signed out before it has.
       if (!(error instanceof Refused && error.status === 401)) throw error;
     });
-    take({ needed: true });
+    leaveSession();
     at("session").dispatchEvent(new Event("left"));
   };
   at("session").replaceChildren(...(session.needed && session.role
     ? [element("span", { class: "who-reads" }, session.name, element("small", null, session.role)), button("Sign out", {}, leave)]
     : []));
 }
+
+/** What remains is how to sign in again. */
+const leaveSession = () => take({ needed: session.needed, sign_in: session.sign_in });
 
 /** Shows the form for a token until one is accepted. @param {HTMLElement} main @param {() => void} signedIn */
 export function signIn(main, signedIn) {
@@ -44,6 +47,7 @@ export function signIn(main, signedIn) {
   const fault = element("p", { id: "token-fault", class: "fault", role: "alert" });
   const form = element("form", { class: "sign-in" },
     element("h1", null, "Sign in"),
+    session.sign_in && element("a", { class: "primary", href: session.sign_in }, "Sign in with your account"),
     element("p", { class: "note" }, "Your token becomes a cookie that no script can read; this page does not store it."),
     element("label", { for: "token" }, "Token"), input, fault,
     element("button", { class: "primary" }, "Sign in"));

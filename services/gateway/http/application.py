@@ -30,6 +30,7 @@ from soliloquy_services.gateway.http.routes import HttpRoute, RequestContext
 from soliloquy_services.gateway.http.run_routes import RunRoutes
 from soliloquy_services.gateway.http.session import ROUTES as SESSION
 from soliloquy_services.gateway.http.session import token_of
+from soliloquy_services.gateway.http.sign_in import SignIn
 from soliloquy_services.gateway.http.training import training
 from soliloquy_services.gateway.refusals import Code, Refusal
 from soliloquy_services.gateway.service import Gateway
@@ -76,8 +77,9 @@ def application(
         *more,
     )
     page = HttpRoute("GET", "/", "", _show_page, media="text/html")
+    signing_in = SignIn(access.issuer).routes() if access.issuer else ()
     by_path: defaultdict[str, dict[str, HttpRoute]] = defaultdict(dict)
-    for route in (*offered, openapi_route(offered), page):
+    for route in (*offered, openapi_route(offered), page, *signing_in):
         by_path[route.path][route.method] = route
     dispatcher = _Dispatcher(access, stopping)
     served = Starlette(
@@ -189,9 +191,10 @@ class _Guard:
                     headers.setdefault(name, value)
             await send(message)
 
-        answer = self._app
+        answer, credentials = self._app, credentials_of(Request(scope))
         try:
-            self._access.pace(credentials_of(Request(scope)))
+            await self._access.prepare(credentials)
+            self._access.pace(credentials)
         except Refusal as refusal:
             if await lost_within(scope, REFUSAL_SECONDS):
                 return

@@ -262,7 +262,7 @@ def test_a_file_that_is_broken_meanwhile_locks_nobody_out(tmp_path: Path, caplog
         (entry("", "reader", READER), "token 1: invalid name"),
         (entry("rita", "reader") + 'sha256 = "the-secret-itself"\n', "token 1: invalid sha256"),
         (entry("rita", "reader") + 'token = "the-secret-itself"\n', "token 1: unknown field 'token'"),
-        ('token = "the-secret-itself"\n', "the tokens is not a table"),
+        ('token = "the-secret-itself"\n', "token is not written as a table"),
     ],
 )
 def test_a_broken_file_is_refused_with_one_line_that_gives_no_secret_away(tmp_path: Path, text: str, told: str) -> None:

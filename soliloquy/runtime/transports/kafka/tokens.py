@@ -5,21 +5,18 @@ import functools
 import re
 import time
 from pathlib import Path
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
-import aiohttp
 from aiokafka.abc import AbstractTokenProvider
 from aiokafka.errors import KafkaConnectionError
 
+from soliloquy.runtime.authority import NoAnswer, ask
 from soliloquy.runtime.files import parsed_json, read_regular_text
 from soliloquy.runtime.transports.kafka import KafkaSettings
 
-ANSWER_SECONDS = 10.0
 # A token is requested again when this share of its life is over.
 _RENEW_AT = 0.8
-_MOST_BYTES = 64 * 1024
 _TOKEN = re.compile(r"[\w.~+/=-]+", re.ASCII)
-_LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 class NoToken(KafkaConnectionError):
@@ -32,17 +29,6 @@ def token_provider(settings: KafkaSettings) -> AbstractTokenProvider | None:
     if not settings.sasl or settings.mechanism != "OAUTHBEARER":
         return None
     return _TokenFile(settings.token_file) if settings.token_file else _ClientCredentials(settings)
-
-
-def is_safe(url: str) -> bool:
-    """Whether a secret may be sent there."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return False
-    return (parts.scheme == "https" and bool(parts.hostname)) or (
-        parts.scheme == "http" and parts.hostname in _LOOPBACK
-    )
 
 
 class _TokenFile(AbstractTokenProvider):
@@ -78,23 +64,14 @@ class _ClientCredentials(AbstractTokenProvider):
         login = ":".join(quote(word, safe="") for word in (settings.username, settings.password))
         headers = {"Authorization": f"Basic {base64.b64encode(login.encode()).decode()}"}
         try:
-            async with (
-                aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(ANSWER_SECONDS), trust_env=True) as session,
-                # The credentials are for this address alone.
-                session.post(url, data=form, headers=headers, allow_redirects=False) as response,
-            ):
-                content = b""
-                async for piece in response.content.iter_any():
-                    content += piece
-                    if len(content) > _MOST_BYTES:
-                        raise NoToken(f"{url} gives no token: its answer is longer than {_MOST_BYTES:,} bytes")
-        except (aiohttp.ClientError, TimeoutError) as error:
-            raise NoToken(f"{url} gives no token ({error or type(error).__name__})") from error
+            status, content = await ask(url, form=form, headers=headers)
+        except NoAnswer as error:
+            raise NoToken(f"{url} gives no token ({error})") from error
         try:
             told = parsed_json(content)
             token, seconds = told["access_token"], float(told.get("expires_in", 0))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise NoToken(f"{url} gives no token: it answers {response.status}{_reason(content)}") from error
+            raise NoToken(f"{url} gives no token: it answers {status}{_reason(content)}") from error
         return _checked(str(token), url), seconds
 
 
