@@ -4,7 +4,7 @@ import asyncio
 import re
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from soliloquy.runtime import reading
 from soliloquy.runtime.events import (
@@ -39,8 +39,10 @@ _CAUSE_CHARACTERS = 200
 
 
 class DeadLetters:
-    def __init__(self, transport: Transport) -> None:
+    def __init__(self, transport: Transport, sees: Callable[[str], bool] = lambda _: True) -> None:
+        """`sees` tells by the id of a run whether the current caller sees its letters."""
         self._transport = transport
+        self._sees = sees
         self.counts: Mapping[str, int] = {}
         # For each run, the ordinals of its dead problems.
         self.ordinals: Mapping[str, set[int]] = {}
@@ -82,13 +84,16 @@ class DeadLetters:
         largest = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))[:LARGEST_SIZE]
         return ListDeadLetterCausesResponse(causes=[_group(cause, letters) for cause, letters in largest])
 
-    def chosen(self, run: str = "", cause: str = "") -> Iterator[DeadLetter]:
-        """Yields the letters of this run and of this cause, each of which may be empty for all."""
-        return (letter for letter in self._letters if run in (letter.run, "") and cause in (letter.cause, ""))
-
-    def runs_of(self, letters: Sequence[str]) -> set[str]:
-        """Returns the runs that letters belong to, by the letters' ids."""
-        return {letter.run for letter in self._letters if letter.id in letters}
+    def chosen(self, run: str = "", cause: str = "", ids: Collection[str] = ()) -> list[DeadLetter]:
+        """Returns the letters that the caller sees: of this run, this cause and these ids, or of all if it is empty."""
+        return [
+            letter
+            for letter in self._letters
+            if run in (letter.run, "")
+            and cause in (letter.cause, "")
+            and (not ids or letter.id in ids)
+            and self._sees(letter.run)
+        ]
 
 
 def cause_of(error: str) -> str:

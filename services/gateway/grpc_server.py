@@ -137,7 +137,9 @@ class _AccessInterceptor(grpc.aio.ServerInterceptor):
                     call.streamed = True
                     request = parse(content)
                     call.target = target_of(request)
-                    messages = self._while_admitted(inner(request, context), credentials, context)
+                    messages = self._while_admitted(
+                        inner(request, context), partial(self._access.recheck, credentials, call), context
+                    )
                     async with aclosing(messages):
                         async for message in messages:
                             # A reader whose stream ends lists what it missed, and follows again.
@@ -161,7 +163,7 @@ class _AccessInterceptor(grpc.aio.ServerInterceptor):
         await context.abort(*_status(error))
 
     async def _while_admitted(
-        self, messages: AsyncGenerator[Any, None], credentials: Credentials, context: Context
+        self, messages: AsyncGenerator[Any, None], recheck: Callable[[], None], context: Context
     ) -> AsyncGenerator[Any, None]:
         """Checks the caller again before each message, and while none comes."""
         coming = asyncio.ensure_future(anext(messages))
@@ -171,7 +173,7 @@ class _AccessInterceptor(grpc.aio.ServerInterceptor):
             await context.send_initial_metadata(())
             while True:
                 await asyncio.wait({coming}, timeout=RECHECK_SECONDS)
-                self._access.recheck(credentials)
+                recheck()
                 if coming.done():
                     yield coming.result()
                     coming = asyncio.ensure_future(anext(messages))

@@ -39,16 +39,19 @@ class FormerRun:
 
 
 class Planning(Protocol):
-    """Calls may take long, because they read problem files. They raise a Refusal for a request that cannot be run."""
+    """Calls may take long, because they read problem files. They raise a Refusal for a request that cannot be run.
 
-    def run(self, request: RunRequest, execution: str) -> Run: ...
+    A tenant may take its problems from files of its own, besides those that are everybody's.
+    """
 
-    def problems(self, request: RunRequest) -> Problems: ...
+    def run(self, request: RunRequest, execution: str, tenant: str) -> Run: ...
 
-    async def forecast(self, request: RunRequest, former: FormerRun | None) -> RunForecast:
+    def problems(self, request: RunRequest, tenant: str) -> Problems: ...
+
+    async def forecast(self, request: RunRequest, tenant: str, former: FormerRun | None) -> RunForecast:
         """Says what a run would take, from a former one or a rehearsal."""
 
-    def offered(self) -> Sequence[Offered]: ...
+    def offered(self, tenant: str) -> Sequence[Offered]: ...
 
 
 # Fewer accepted conversations than a pilot of `generate --dry-run` tell little; more problems change nothing.

@@ -21,6 +21,7 @@ from soliloquy.v1.events_pb2 import (
 )
 from soliloquy.v1.gateway_pb2 import DatasetState, ListRunsRequest, ListRunsResponse, RunStatus
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
+from soliloquy_services.gateway.access.tenants import owner_of, sees
 from soliloquy_services.gateway.requests import default_name, name_of, page
 
 # Long enough to smooth conversations that take a minute.
@@ -100,6 +101,10 @@ class KnownRun:
         return run_key(self.changed.run)
 
     @property
+    def tenant(self) -> str:
+        return self.changed.tenant
+
+    @property
     def is_over(self) -> bool:
         return self.changed.state in OVER
 
@@ -157,7 +162,9 @@ class KnownRun:
             max_attempts=run.max_attempts,
             enrich=run.enrich,
         )
-        self.change(RunChanged(run=run, request=request, requested_at=at, changed_at=at, state=RunState.RUN_STATE_OPEN))
+        found = RunChanged(run=run, request=request, tenant=owner_of(run), state=RunState.RUN_STATE_OPEN)
+        found.requested_at = found.changed_at = at
+        self.change(found)
 
     def count(self, collected: ConversationCollected, *, enriches: bool = False) -> None:
         """Counts a conversation; `enriches` says that the enrichment of its problem is not counted yet."""
@@ -200,21 +207,25 @@ class RunTable:
         self._models = models
         self._faults = faults
         self.by_id: dict[str, KnownRun] = {}
-        self._by_request: dict[str, str] = {}
+        # By the tenant and its own id of the request.
+        self._by_request: dict[tuple[str, str], str] = {}
         # Paces are measured from then on.
         self.read_at = 0.0
         self.revision = -1
 
-    def name_of(self, request: RunRequest) -> str:
+    def seen_by(self, tenant: str) -> list[KnownRun]:
+        return [known for known in self.by_id.values() if sees(tenant, known.tenant)]
+
+    def name_of(self, request: RunRequest, tenant: str) -> str:
         """Returns the name of a run that begins."""
-        return name_of(request, {known.changed.name for known in self.by_id.values()})
+        return name_of(request, {known.changed.name for known in self.seen_by(tenant)})
 
     def count(self, state: RunState) -> int:
         return sum(known.changed.state == state for known in self.by_id.values())
 
-    def asked(self, request_id: str) -> KnownRun | None:
-        """Returns the run that was started with this request_id."""
-        return self.by_id.get(self._by_request.get(request_id, ""))
+    def asked(self, request_id: str, tenant: str) -> KnownRun | None:
+        """Returns the run that the tenant started with this request_id."""
+        return self.by_id.get(self._by_request.get((tenant, request_id), ""))
 
     def take(self, run_id: str, stored: KnownRun) -> None:
         """Takes what the store holds of a run."""
@@ -223,7 +234,7 @@ class RunTable:
         if not stored.is_told:
             return
         if stored.changed.request_id:
-            self._by_request[stored.changed.request_id] = run_id
+            self._by_request[stored.tenant, stored.changed.request_id] = run_id
         known = self.by_id.setdefault(run_id, stored)
         if known is not stored:
             known.pace.add(time.time(), max(0, stored.progress.accepted - known.progress.accepted))
@@ -239,10 +250,10 @@ class RunTable:
                 known.dead = dead
                 yield run_id
 
-    def page(self, serialised: bytes) -> ListRunsResponse:
-        """Takes a serialised ListRunsRequest, which is also the key of all who watch this page."""
+    def page(self, tenant: str, serialised: bytes) -> ListRunsResponse:
+        """Takes a serialised ListRunsRequest: with the tenant it is also the key of all who watch this page."""
         request = ListRunsRequest.FromString(serialised)
-        chosen = [known for known in self.by_id.values() if request.state in (known.changed.state, 0)]
+        chosen = [known for known in self.seen_by(tenant) if request.state in (known.changed.state, 0)]
         rows, token = page(
             chosen, lambda known: (known.changed.requested_at, known.id), request.page_size, request.page_token
         )
@@ -275,6 +286,7 @@ class RunTable:
             model=changed.model,
             dataset=_dataset(known),
             changed_prompts=sorted(changed.run.prompts),
+            tenant=changed.tenant,
         )
         status.request.ClearField("prompts")
         return status

@@ -14,6 +14,7 @@ from soliloquy.runtime.transports.answering import retry_until_answered
 from soliloquy.runtime.transports.port import Transport, Unanswered
 from soliloquy.v1 import gateway_pb2 as api
 from soliloquy.v1.runs_pb2 import RunState
+from soliloquy_services.gateway.access.tenants import TENANT, sees
 from soliloquy_services.gateway.datasets import read_conversation
 from soliloquy_services.gateway.dead_letters import MOST_REPLAYED, DeadLetters
 from soliloquy_services.gateway.planning import Planning, former_run, most_alike
@@ -52,14 +53,14 @@ class Gateway:
         self._faults = faults
         self._runs = RunTable(settings.models, self._every_fault)
         self._store = Store(settings.database)
-        self._letters = DeadLetters(transport)
+        self._letters = DeadLetters(transport, self._sees)
         self._pipeline = PipelineState(transport, self._letters)
         self._datasets = settings.datasets
         self._lease = self._store.lease
         self._took = asyncio.Event()
         self._topics = TopicFollower(transport, self._store, self._took.set)
         self._run_feed = LatestFeed(self._runs.status)
-        self._list_feed = LatestFeed(self._runs.page)
+        self._list_feed = LatestFeed[tuple[str, bytes], api.ListRunsResponse](lambda key: self._runs.page(*key))
         self._tails = TailFeed[api.FinishedConversation]()
         self._steering = Steering(self._runs, self._store, planning, transport, settings, self._look)
         self._model = str(settings.models.identity()["model"])
@@ -142,9 +143,9 @@ class Gateway:
 
     async def forecast_run(self, request: api.StartRunRequest) -> api.RunForecast:
         asked = validated(request)
-        former = most_alike(self._runs.by_id.values(), asked, self._model)
+        former = most_alike(self._runs.seen_by(TENANT.get()), asked, self._model)
         told_by = await former_run(former, self._store, self._transport, self._datasets) if former else None
-        forecast = await self.planning.forecast(asked, told_by)
+        forecast = await self.planning.forecast(asked, TENANT.get(), told_by)
         forecast.request.CopyFrom(asked)
         forecast.request.ClearField("prompts")
         return forecast
@@ -153,11 +154,11 @@ class Gateway:
         return self._runs.status((await self._known(request.run)).id)
 
     async def list_runs(self, request: api.ListRunsRequest) -> api.ListRunsResponse:
-        return self._runs.page(request.SerializeToString())
+        return self._runs.page(TENANT.get(), request.SerializeToString())
 
     def watch_runs(self, request: api.ListRunsRequest) -> AsyncGenerator[api.ListRunsResponse, None]:
         """Yields a page of runs at once, then whenever one of them changes."""
-        return self._list_feed.watch(request.SerializeToString())
+        return self._list_feed.watch((TENANT.get(), request.SerializeToString()))
 
     async def watch_run(self, request: api.WatchRunRequest) -> AsyncGenerator[api.RunStatus, None]:
         """Yields the status at once, then whenever it changes; ends when the run is over and its dataset written."""
@@ -216,23 +217,29 @@ class Gateway:
         return self._letters.causes(asked)
 
     async def replay_dead_letter(self, request: api.ReplayDeadLetterRequest) -> api.ReplayDeadLetterResponse:
-        await self._replay([request.id])
+        if not (chosen := self._letters.chosen(ids=[request.id])):
+            # It may have come since they were read.
+            await self._refresh(at_once=True)
+            chosen = self._letters.chosen(ids=[request.id])
+        if not chosen:
+            raise _no_letter(request.id)
+        await self._replay(chosen)
         return api.ReplayDeadLetterResponse()
 
     async def replay_dead_letters(self, request: api.ReplayDeadLettersRequest) -> api.ReplayDeadLettersResponse:
         await self._refresh(at_once=True)
-        chosen = [letter.id for letter in self._letters.chosen(request.run, request.cause)]
+        chosen = self._letters.chosen(request.run, request.cause)
         if replayed := chosen[:MOST_REPLAYED]:
             await self._replay(replayed)
         return api.ReplayDeadLettersResponse(replayed=len(replayed), left=len(chosen) - len(replayed))
 
-    async def _replay(self, letters: Sequence[str]) -> None:
+    async def _replay(self, letters: Sequence[api.DeadLetter]) -> None:
         """Tries letters again; a run that ended without them is resumed."""
-        runs = self._letters.runs_of(letters)
+        runs = {letter.run for letter in letters}
         try:
-            await reading.replay(self._transport, letters)
+            await reading.replay(self._transport, [letter.id for letter in letters])
         except reading.NoSuchLetter as error:
-            raise Refusal(Code.UNKNOWN, f"no dead letter has the id {error.event_id[:80]!r}: list them") from None
+            raise _no_letter(error.event_id) from None
         await self._resume_after_replay([self._runs.by_id[run] for run in runs & self._runs.by_id.keys()])
 
     async def _resume_after_replay(self, runs: Iterable[KnownRun]) -> None:
@@ -256,11 +263,17 @@ class Gateway:
         await self._steering.turn(await self._known(run_id), state, done)
         return self._runs.status(run_id)
 
+    def _sees(self, run_id: str) -> bool:
+        """Whether the current caller sees a run; a run that is not known belongs to the installation."""
+        known = self._runs.by_id.get(run_id)
+        return sees(TENANT.get(), known.tenant if known else "")
+
     async def _known(self, run_id: str) -> KnownRun:
         if run_id not in self._runs.by_id:
             # Another gateway may have begun it a moment ago.
             await self._look()
-        if (known := self._runs.by_id.get(run_id)) is None:
+        # To a tenant, another's run is one that is not there.
+        if (known := self._runs.by_id.get(run_id)) is None or not self._sees(run_id):
             raise Refusal(Code.UNKNOWN, f"there is no run {run_id[:80]!r}: list the runs")
         return known
 
@@ -314,3 +327,7 @@ class Gateway:
         await self._letters.refresh(at_once=at_once)
         for run_id in self._runs.dead_letters(self._letters.ordinals):
             self._tell(run_id)
+
+
+def _no_letter(event_id: str) -> Refusal:
+    return Refusal(Code.UNKNOWN, f"no dead letter has the id {event_id[:80]!r}: list them")

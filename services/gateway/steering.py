@@ -17,6 +17,7 @@ from soliloquy.v1.events_pb2 import RunCancelled, RunChanged
 from soliloquy.v1.gateway_pb2 import StartRunRequest
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
 from soliloquy_services.gateway.access.access import CALLER
+from soliloquy_services.gateway.access.tenants import TENANT
 from soliloquy_services.gateway.lease import Overtaken
 from soliloquy_services.gateway.planning import Planning, Problems
 from soliloquy_services.gateway.refusals import Code, Refusal
@@ -80,14 +81,15 @@ class Steering:
 
     async def start(self, asked: StartRunRequest) -> tuple[str, bool]:
         """Returns the id of the run, and whether it is new: a second request with the same request_id is a repeat."""
-        request = validated(asked)
+        request, tenant = validated(asked), TENANT.get()
         # Reading a file of problems may take long: the lock is not held meanwhile.
         planned = None
-        if self._runs.asked(asked.request_id) is None:
-            execution = digest(asked.request_id)[:_EXECUTION_DIGITS]
-            planned = await asyncio.to_thread(self._planning.run, request, execution)
+        if self._runs.asked(asked.request_id, tenant) is None:
+            # Tenants may choose the same id.
+            execution = digest(*([tenant] if tenant else []), asked.request_id)[:_EXECUTION_DIGITS]
+            planned = await asyncio.to_thread(self._planning.run, request, execution, tenant)
         async with self._writing:
-            known = self._runs.asked(asked.request_id)
+            known = self._runs.asked(asked.request_id, tenant)
             is_new = False
             if known is None:
                 assert planned, "requests are never forgotten"
@@ -135,8 +137,9 @@ class Steering:
             requested_at=now,
             changed_at=now,
             state=RunState.RUN_STATE_RUNNING,
-            name=self._runs.name_of(request),
+            name=self._runs.name_of(request, TENANT.get()),
             model=self._model,
+            tenant=TENANT.get(),
         )
         # Where another gateway was asked for the same a moment ago, the run is its.
         is_new = await self._change(KnownRun(), begun)
@@ -213,7 +216,7 @@ class RunDriver:
         """Returns when the run is over, or paused because of its problems."""
         changed, run = self._known.changed, self._known.changed.run
         try:
-            problems = await asyncio.to_thread(self._planning.problems, changed.request)
+            problems = await asyncio.to_thread(self._planning.problems, changed.request, changed.tenant)
             ending = await drive(
                 run, lambda ordinal: _drawn(problems, run.seed, ordinal), self._transport, self, source="gateway"
             )

@@ -41,16 +41,16 @@ class Plans:
 
     models: Models
     noise: str
-    # The folder of problem files that a run may name.
+    # The folder of problem files that a run may name; a folder in it that is named like a tenant is the tenant's own.
     files: Path | None
     # Runs the programs of rehearsals; None if the gateway reaches no sandbox.
     sandbox: "JobExecutor | None" = None
 
-    def run(self, request: RunRequest, execution: str) -> Run:
-        return self._plan(request, self.problems(request)).run(execution)
+    def run(self, request: RunRequest, execution: str, tenant: str) -> Run:
+        return self._plan(request, self.problems(request, tenant)).run(execution)
 
-    async def forecast(self, request: RunRequest, former: "FormerRun | None") -> RunForecast:
-        source = await asyncio.to_thread(self.problems, request)
+    async def forecast(self, request: RunRequest, tenant: str, former: "FormerRun | None") -> RunForecast:
+        source = await asyncio.to_thread(self.problems, request, tenant)
         plan = await asyncio.to_thread(self._plan, request, source)
         if former:
             return await asyncio.to_thread(forecast_from, former, plan, source)
@@ -87,8 +87,8 @@ class Plans:
         except (Unranked, Unplayable) as error:
             raise refusal(f"the gateway's models cannot be used: {error}") from error
 
-    def problems(self, request: RunRequest) -> ProblemSource:
-        kinds = {one.name: one.kind for one in self.offered()}
+    def problems(self, request: RunRequest, tenant: str) -> ProblemSource:
+        kinds = {one.name: one.kind for one in self.offered(tenant)}
         if request.problems not in kinds:
             name = request.problems[:80]
             advice = did_you_mean(name, kinds) or (
@@ -106,11 +106,16 @@ class Plans:
         except (NoneUsable, UnknownRecipe, BadPackage) as error:
             raise refusal(f"problems {request.problems!r}: {error}") from error
 
-    def offered(self) -> Sequence["Offered"]:
+    def offered(self, tenant: str) -> Sequence["Offered"]:
         from soliloquy_services.gateway.planning import Offered
 
-        entries = sorted(self.files.iterdir()) if self.files else []
-        files = [entry.name for entry in entries if entry.is_file() and not entry.name.startswith(".")]
+        folders = [self.files, *([self.files / tenant] if tenant else [])] if self.files else []
+        files = [
+            str(entry.relative_to(self.files or folder))
+            for folder in folders
+            for entry in (sorted(folder.iterdir()) if folder.is_dir() else ())
+            if entry.is_file() and not entry.name.startswith(".")
+        ]
         banks = bank_names()
         # A bank hides a file of the same name.
         return [Offered(name=name, kind="bank") for name in banks] + [

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from soliloquy.runtime.metrics import counter, histogram
 from soliloquy_services.gateway.access.rates import RATE_LIMITS, RateLimits, TokenBuckets, rate_key
-from soliloquy_services.gateway.access.tokens import ROLE_OF, Caller, TokenFile, allowed, is_steering
+from soliloquy_services.gateway.access.tenants import TENANT
+from soliloquy_services.gateway.access.tokens import INSTALLATION, ROLE_OF, Caller, TokenFile, allowed, is_steering
 from soliloquy_services.gateway.refusals import Code, Refusal
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class AuditRecord:
     # The token's name; the address until the token is known.
     who: str
     what: str
+    tenant: str = ""
     # The run, dead letter or chat that the call names, once it is parsed.
     target: str = ""
     # "done", a refusal's code, "left" where the caller disconnected, or "failed".
@@ -126,10 +128,11 @@ class Access:
         call, began = AuditRecord(who=credentials.address, what=action, target=target), time.perf_counter()
         try:
             caller = self.authenticate(credentials)
-            call.who = caller.name or credentials.address
+            call.who, call.tenant = caller.name or credentials.address, caller.tenant
             self._permit(caller, action, call.who)
-            # Each call is a task of its own, so the variable needs no reset.
+            # Each call is a task of its own, so the variables need no reset.
             CALLER.set(caller.name)
+            TENANT.set(caller.tenant)
             yield call
             call.outcome = "done"
         except Refusal as refusal:
@@ -150,10 +153,13 @@ class Access:
         if self.caller(credentials) is None:
             self._take("visitors", rate_key(credentials.address), "requests without a valid token from this address")
 
-    def recheck(self, credentials: Credentials) -> None:
-        """Raises Refusal where the caller of an open stream has been removed, or its token has expired."""
+    def recheck(self, credentials: Credentials, call: AuditRecord) -> None:
+        """Raises Refusal where the caller of an open stream may no longer make it, or its token has expired."""
         try:
-            self.identify(credentials)
+            caller = self.identify(credentials)
+            _require_role(caller, call.what)
+            if caller.tenant != call.tenant:
+                raise Refusal(Code.UNAUTHENTICATED, f"{caller.name} belongs to another tenant by now: call again")
         except Refusal as refusal:
             raise Refusal(refusal.code, f"the stream ends: {refusal.message}") from None
 
@@ -164,11 +170,18 @@ class Access:
     def _permit(self, caller: Caller, action: str, who: str) -> None:
         counted = caller.name or rate_key(who)
         self._take("calls", counted, "calls")
-        if not allowed(caller.role, action):
-            needed = ROLE_OF.get(action, "nobody")
-            raise Refusal(Code.DENIED, f"{action} requires the role {needed}; {caller.name} has the role {caller.role}")
+        _require_role(caller, action)
         if is_steering(action):
             self._take("steering", counted, "calls that start or change something")
+
+
+def _require_role(caller: Caller, action: str) -> None:
+    if not allowed(caller.role, action):
+        needed = ROLE_OF.get(action, "nobody")
+        raise Refusal(Code.DENIED, f"{action} requires the role {needed}; {caller.name} has the role {caller.role}")
+    if caller.tenant and action in INSTALLATION:
+        line = f"{action} tells of all tenants' work: ask an operator of the installation"
+        raise Refusal(Code.DENIED, line)
 
 
 def bearer(header: str) -> str:

@@ -33,6 +33,8 @@ Role = Literal["reader", "operator"]
 ROLES: tuple[Role, ...] = get_args(Role)
 
 _ACTIONS: dict[str, list[str]] = table_beside(__file__, "roles.toml")
+# Calls that are refused to a tenant.
+INSTALLATION = frozenset(_ACTIONS["installation"])
 ROLE_OF: dict[str, Role] = {action: role for role in ROLES for action in _ACTIONS[role]}
 # How soon a change of the file takes effect.
 CHECK_SECONDS = 1.0

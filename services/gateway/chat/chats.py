@@ -21,6 +21,7 @@ from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem
 from soliloquy.v1.events_pb2 import ConversationFinished
 from soliloquy.v1.runs_pb2 import Run
 from soliloquy_services.gateway.access.access import CALLER
+from soliloquy_services.gateway.access.tenants import TENANT, chats_of
 from soliloquy_services.gateway.chat import progress
 from soliloquy_services.gateway.chat.messages import (
     ChatFinished,
@@ -39,8 +40,6 @@ from soliloquy_services.gateway.chat.progress import ProgressEvent, progress_of
 from soliloquy_services.gateway.chat.tutor import ChatTutor, TutorModel, person_in, recipes_for, refuse_stand_in
 from soliloquy_services.gateway.refusals import Code, Refusal
 
-# Kept chats of a recipe form one dataset: the run's second part names the recipe and its prompts.
-RUN = "chats"
 _PROMPT_DIGITS = 8
 # How long a disconnected caller's answer may take to stop.
 _STOP_SECONDS = 1.0
@@ -277,8 +276,9 @@ def conversation_about(
 ) -> Conversation:
     """A conversation in which a person is the student; one origin always gives one id."""
     fingerprint = digest(*sorted(find(recipe).fingerprints(prompts).items()))
+    # A tenant's kept chats of a recipe form one dataset: the run's second part names the recipe and its prompts.
     run = Run(
-        id=RUN,
+        id=chats_of(TENANT.get()),
         growing=f"{recipe}-{fingerprint[:_PROMPT_DIGITS]}",
         recipe=recipe,
         max_turns=most_turns,
@@ -287,7 +287,7 @@ def conversation_about(
         enrich=find(recipe).always_enriched,
         prompts=prompts,
     )
-    return Conversation(id=digest(RUN, origin), run=run, problem=problem, person=True)
+    return Conversation(id=digest(run.id, origin), run=run, problem=problem, person=True)
 
 
 def _usable(prompts: Mapping[str, str], recipe: str, by: TutorModel) -> Mapping[str, str]:

@@ -8,6 +8,7 @@ from typing import Any
 from soliloquy.recipes.packages import DEFAULT, known_recipes
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.model.settings import Models
+from soliloquy_services.gateway.access.tenants import TENANT
 from soliloquy_services.gateway.http.downloads import FormatChoice, formats
 from soliloquy_services.gateway.http.routes import HttpRoute, RequestContext
 from soliloquy_services.gateway.planning import Offered
@@ -61,7 +62,7 @@ def _choices(gateway: Gateway, models: Models) -> Choices:
     usual = {name: bounds["usual"] for name, bounds in RUN_LIMITS.items() if "usual" in bounds}
     return Choices(
         recipes=[_recipe(name) for name in known_recipes()],
-        problems=gateway.planning.offered(),
+        problems=gateway.planning.offered(TENANT.get()),
         defaults={**_DEFAULTS, **usual},
         limits={**RUN_LIMITS, "seed": _SEED},
         models={

@@ -40,7 +40,7 @@ class RequestContext:
             return Response(media_type=Stream.media_type)
         # No browser repeats a POST by itself, and OpenAI's clients take a greeting for an answer.
         greeting = GREETING if self.request.method == "GET" else b""
-        still_admitted = partial(self.access.recheck, self.credentials)
+        still_admitted = partial(self.access.recheck, self.credentials, self.audit)
         return await Stream(events, self.stopping, still_admitted, greeting=greeting).begin()
 
 

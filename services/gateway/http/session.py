@@ -33,6 +33,8 @@ class Session:
     name: str
     # reader or operator; empty for a caller who is not signed in.
     role: str
+    # The tenant whose runs it sees; empty for the installation, which sees all.
+    tenant: str
     # Whether the gateway requires a token.
     needed: bool
     # Where a browser signs in with the OpenID provider; empty without one.
@@ -97,6 +99,7 @@ def _session(context: RequestContext, caller: Caller | None) -> Session:
     return Session(
         name=caller.name if caller else "",
         role=caller.role if caller else "",
+        tenant=caller.tenant if caller else "",
         needed=context.access.requires_token,
         sign_in=SIGN_IN if context.access.issuer else "",
     )

@@ -13,6 +13,7 @@ from soliloquy.dataset.storage import Storage
 from soliloquy.runtime.completions import first_error
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.files import NotRegular, parsed_json, read_json
+from soliloquy_services.gateway.access.tenants import TENANT
 from soliloquy_services.gateway.http.routes import HttpRoute, RequestContext
 from soliloquy_services.gateway.refusals import Code, Refusal
 
@@ -77,7 +78,7 @@ def training(adapters: str | None, evaluations: Path | None) -> HttpRoute:
     async def show_training(_: RequestContext) -> Training:
         """Trained adapters, and evaluations."""
         try:
-            return await asyncio.to_thread(_training, adapters, evaluations)
+            return await asyncio.to_thread(_training, adapters, evaluations, TENANT.get())
         except (Failure, OSError) as error:
             raise Refusal(
                 Code.UNAVAILABLE,
@@ -87,11 +88,15 @@ def training(adapters: str | None, evaluations: Path | None) -> HttpRoute:
     return HttpRoute("GET", "/v1/training", "GetTraining", show_training, answer=Training)
 
 
-def _training(adapters: str | None, evaluations: Path | None) -> Training:
+def _training(adapters: str | None, evaluations: Path | None, tenant: str) -> Training:
     unreadable: list[str] = []
+    # A folder that is named like the tenant is its own; what lies beside such folders is everybody's.
+    own = ("", *filter(None, [tenant]))
+    registries = [Storage(f"{adapters}/{name}") for name in own] if adapters else []
+    folders = [evaluations / name for name in own] if evaluations else []
     return Training(
-        adapters=_adapters(Storage(adapters), unreadable) if adapters else [],
-        evaluations=_evaluations(evaluations, unreadable) if evaluations else [],
+        adapters=[adapter for registry in registries for adapter in _adapters(registry, unreadable)],
+        evaluations=[result for folder in folders for result in _evaluations(folder, unreadable)],
         shows_adapters=adapters is not None,
         shows_evaluations=evaluations is not None,
         unreadable=unreadable,

@@ -80,7 +80,7 @@ async def test_settings_that_make_no_run_are_named(at: Site, settings: dict[str,
     answer = await at.ask("POST", "/v1/runs", {"request_id": "refused", "request": {**START, **settings}})
     assert (answer.status, answer.code) == (400, "invalid")
     assert told in answer.message
-    assert at.gateway._runs.asked("refused") is None
+    assert at.gateway._runs.asked("refused", "") is None
 
 
 @pytest.mark.parametrize(

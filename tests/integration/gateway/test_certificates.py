@@ -70,7 +70,13 @@ async def test_a_certificate_is_as_good_as_a_token(
             await at.session.get(f"{at.http}/v1/runs", ssl=trusting)
         trusting.load_cert_chain(client.certificate, client.key)
         async with at.session.get(f"{at.http}/v1/session", ssl=trusting) as answer:
-            assert await answer.json() == {"name": "soliloquy-test-client", "role": "reader", "needed": True, "sign_in": ""}
+            assert await answer.json() == {
+                "name": "soliloquy-test-client",
+                "role": "reader",
+                "tenant": "",
+                "needed": True,
+                "sign_in": "",
+            }
         async with at.session.post(f"{at.http}/v1/runs", json={}, ssl=trusting) as answer:
             assert answer.status == 403
         async with at.session.post(f"{at.http}/v1/session", json={"token": OPERATOR}, ssl=trusting) as answer:

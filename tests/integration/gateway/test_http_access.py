@@ -133,11 +133,12 @@ async def test_a_token_becomes_a_cookie_that_no_script_reads(guarded_site: Site)
     assert (await guarded_site.ask("GET", "/v1/session")).body == {
         "name": "",
         "role": "",
+        "tenant": "",
         "needed": True,
         "sign_in": "",
     }
     signed_in = await guarded_site.ask("POST", "/v1/session", {"token": READER})
-    assert signed_in.body == {"name": "rita", "role": "reader", "needed": True, "sign_in": ""}
+    assert signed_in.body == {"name": "rita", "role": "reader", "tenant": "", "needed": True, "sign_in": ""}
     cookie = signed_in.headers["set-cookie"].lower()
     assert "httponly" in cookie
     assert "samesite=strict" in cookie
@@ -167,7 +168,7 @@ async def test_tokens_cannot_be_guessed_by_asking_who_is_signed_in(
             answers = [await at.ask("GET", "/v1/session", headers=STRANGE) for _ in range(4)]
         assert (await at.ask("GET", "/v1/session", token=READER)).body["name"] == "rita"
     assert [answer.status for answer in answers] == [200, 200, 429, 429]
-    assert answers[0].body == {"name": "", "role": "", "needed": True, "sign_in": ""}
+    assert answers[0].body == {"name": "", "role": "", "tenant": "", "needed": True, "sign_in": ""}
     told = [vars(record)["fields"]["outcome"] for record in caplog.records if record.name.endswith("audit")]
     assert told == ["unauthenticated", "unauthenticated", "too_many", "too_many"]
 

@@ -47,6 +47,7 @@ async def test_people_and_programs_sign_in_with_a_real_provider(keycloak: Keyclo
         assert (await at.ask("GET", "/v1/session", token=await asyncio.to_thread(keycloak.token, "bob"))).body == {
             "name": "oidc:bob",
             "role": "reader",
+            "tenant": "",
             "needed": True,
             "sign_in": "/sign-in",
         }

@@ -296,6 +296,7 @@ async def test_a_browser_signs_in_by_a_code_that_nobody_else_can_redeem(provider
             assert await session.json() == {
                 "name": "oidc:ada",
                 "role": "operator",
+                "tenant": "",
                 "needed": True,
                 "sign_in": "/sign-in",
             }

@@ -74,10 +74,10 @@ async def test_problems_that_the_scripted_model_cannot_play_are_refused(connect:
 class SpoiltPlans(Plans):
     """The third problem of a run whose seed is 13 cannot be drawn."""
 
-    def run(self, request: RunRequest, execution: str) -> Run:
-        return PLANS.run(request, execution)
+    def run(self, request: RunRequest, execution: str, tenant: str) -> Run:
+        return PLANS.run(request, execution, tenant)
 
-    def problems(self, request: RunRequest) -> Any:
+    def problems(self, request: RunRequest, tenant: str) -> Any:
         return self
 
     def problem(self, run_seed: int, ordinal: int) -> Problem:

@@ -109,16 +109,18 @@ def test_a_run_says_what_its_dataset_lost_whatever_its_state() -> None:
     assert known.status(ID).because == status.because
 
 
-def test_a_run_without_a_name_has_one_that_no_other_run_has() -> None:
+def test_a_run_without_a_name_has_one_that_no_other_run_of_its_tenant_has() -> None:
     known = runs()
     request = RunRequest(problems="physics", conversations=20)
-    assert known.name_of(request) == "physics, 20 conversations"
+    assert known.name_of(request, "") == "physics, 20 conversations"
     for number, name in enumerate(("physics, 20 conversations", "physics, 20 conversations (2)")):
         changed = RunChanged(run=Run(id=f"r{number}", growing="g"), request_id=f"r{number}", name=name)
         known.take(f"r{number}-g", KnownRun(changed=changed))
-    assert known.name_of(request) == "physics, 20 conversations (3)"
-    assert known.name_of(RunRequest(name="mine", problems="physics", conversations=1)) == "mine"
-    assert known.name_of(RunRequest(problems="physics", conversations=1)) == "physics, 1 conversation"
+    assert known.name_of(request, "") == "physics, 20 conversations (3)"
+    # A number would tell a tenant how many runs others have.
+    assert known.name_of(request, "physics") == "physics, 20 conversations"
+    assert known.name_of(RunRequest(name="mine", problems="physics", conversations=1), "") == "mine"
+    assert known.name_of(RunRequest(problems="physics", conversations=1), "") == "physics, 1 conversation"
 
 
 def test_runs_of_earlier_versions_and_of_other_programs_have_a_name_too() -> None:
