@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,24 +33,37 @@ class Site:
         """The process of the gateway; it is started again where it dies."""
         return worker_named(self.process.pid, "gateway")
 
-    def call(self, method: str, path: str, body: Any = None) -> Any:
+    def call(self, method: str, path: str, body: Any = None, *, token: str = OPERATOR) -> Any:
         """As an operator, past the console."""
-        headers = {"authorization": f"Bearer {OPERATOR}", "content-type": "application/json"}
+        headers = {"authorization": f"Bearer {token}", "content-type": "application/json"}
         content = None if body is None else json.dumps(body).encode()
         asked = urllib.request.Request(f"{self.address}{path}", content, headers, method=method)
         with urllib.request.urlopen(asked, timeout=30) as answer:
             return json.load(answer)
 
-    def started(self, conversations: int, *, request_id: str, problems: str = "physics", **settings: int | str) -> str:
+    def started(
+        self,
+        conversations: int,
+        *,
+        request_id: str,
+        problems: str = "physics",
+        token: str = OPERATOR,
+        **settings: int | str,
+    ) -> str:
         """The id of a run."""
         request = {"recipe": "soliloquy", "problems": problems, "conversations": conversations, **settings}
-        return str(self.call("POST", "/v1/runs", {"request_id": request_id, "request": request})["id"])
+        return str(self.call("POST", "/v1/runs", {"request_id": request_id, "request": request}, token=token)["id"])
 
 
 @contextmanager
-def site(folder: Path, *options: str) -> Iterator[Site]:
+def site(folder: Path, *options: str, tenants: Mapping[str, str] | None = None) -> Iterator[Site]:
+    """Each of the tenants has an operator, whose token this mapping gives."""
     tokens = folder / "tokens.toml"
-    tokens.write_text("\n".join(_entry(name, *entry) for name, entry in _TOKENS.items()), "utf-8")
+    entries = [_entry(name, *entry) for name, entry in _TOKENS.items()]
+    entries += [
+        f'{_entry(f"of {name}", "operator", token)}tenant = "{name}"\n' for name, token in (tenants or {}).items()
+    ]
+    tokens.write_text("\n".join(entries), "utf-8")
     address = f"127.0.0.1:{_two_free_ports()}"
     arguments = [SOLILOQUY, "up", "--console", address, "--data", str(folder / "data"), "--tokens", str(tokens)]
     process = start([*arguments, *options])
