@@ -152,7 +152,7 @@ def export_runs(runs: RunTable, now: float | None = None) -> None:
     for known in latest[-MOST:]:
         status = runs.status(known.id, now)
         run, progress = status.id, status.progress
-        INFO.labels(run, status.name, status.requested_by, state_name(status.state)).set(1)
+        INFO.labels(run, status.name, status.requested_by, status.tenant, state_name(status.state)).set(1)
         CONVERSATIONS.labels(run, "accepted").set(progress.accepted)
         CONVERSATIONS.labels(run, "rejected").set(progress.rejected)
         TOKENS.labels(run).set(sum(used.completion for used in progress.tokens.values()))

@@ -216,6 +216,7 @@ def tell_status(status: RunStatus, *, as_json: bool = False) -> None:
         "model": status.model or "unknown",
         "changed prompts": ", ".join(status.changed_prompts),
         "started": _when(status.requested_at) + (f" by {status.requested_by}" if status.requested_by else ""),
+        "tenant": status.tenant,
         "accepted": progress.accepted,
         "rejected": f"{progress.rejected}{_reasons(progress.reasons)}",
         "given up": progress.given_up,
@@ -232,8 +233,9 @@ def tell_status(status: RunStatus, *, as_json: bool = False) -> None:
     }
     if is_over(status):
         del rows["rate"], rows["under way"]
-    if not status.changed_prompts:
-        del rows["changed prompts"]
+    for name in ("changed prompts", "tenant"):
+        if not rows[name]:
+            del rows[name]
     open_console().print(facts(rows))
 
 

@@ -58,6 +58,7 @@ async function route(event) {
   leave = null;
   const main = at("main");
   at("pages").hidden = !session.mayRead();
+  /** @type {HTMLElement} */ (document.querySelector("[data-page=pipeline]")).hidden = !session.seesAll();
   if (!session.mayRead()) return session.signIn(main, () => route(null));
   const show = page === "runs" && rest[0] ? (rest[1] ? conversation : run) : PAGES[page];
   const current = (shown = Symbol(path));

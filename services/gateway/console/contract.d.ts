@@ -38,6 +38,8 @@ export interface Run {
   state: string;
   because: string;
   requested_by: string;
+  /** Empty for the installation. */
+  tenant: string;
   requested_at: number;
   changed_at: number;
   progress?: Progress;

@@ -44,6 +44,7 @@ export async function run(main, [id]) {
       element("div", { class: "titled" }, element("h1", null, status.name), shownState,
         element("div", { class: "tools" }, element("a", { class: "quiet", href: `#/compare/${encodeURIComponent(id)}` }, "Compare"), controls)),
       facts(request.recipe, status.model ? `model ${status.model}` : null, ["started ", time(status.requested_at), status.requested_by ? ` by ${status.requested_by}` : ""],
+        status.tenant ? `tenant ${status.tenant}` : null,
         element("code", null, id)),
       because, dead),
     element("div", { class: "whole" }, bar), strip, why, settings(status), files, list);

@@ -5,10 +5,12 @@ import { at } from "../../../soliloquy/web/interaction.js";
 import { Refused, call, line } from "./api.js";
 import { button, messageOf } from "./widgets.js";
 
-let session = { name: "", role: "", needed: false, sign_in: "" };
+let session = { name: "", role: "", tenant: "", needed: false, sign_in: "" };
 
 export const mayRead = () => !session.needed || Boolean(session.role);
 export const maySteer = () => !session.needed || session.role === "operator";
+/** Whether the reader sees the work of all tenants. */
+export const seesAll = () => !session.tenant;
 
 /** Resolves once the reader is known; calls `changed` whenever the reader changes. @param {() => void} changed */
 export async function begin(changed) {
@@ -21,9 +23,9 @@ export async function begin(changed) {
   at("session").addEventListener("left", changed);
 }
 
-/** @param {{ name?: string, role?: string, needed: boolean, sign_in: string }} answer */
-function take({ name = "", role = "", ...gateway }) {
-  session = { name, role, ...gateway };
+/** @param {{ name?: string, role?: string, tenant?: string, needed: boolean, sign_in: string }} answer */
+function take({ name = "", role = "", tenant = "", ...gateway }) {
+  session = { name, role, tenant, ...gateway };
   const leave = async () => {
     await call("DELETE", "/v1/session").catch((error) => {
       // Only the gateway can delete the cookie: the reader is not signed out before it has.
@@ -33,7 +35,7 @@ function take({ name = "", role = "", ...gateway }) {
     at("session").dispatchEvent(new Event("left"));
   };
   at("session").replaceChildren(...(session.needed && session.role
-    ? [element("span", { class: "who-reads" }, session.name, element("small", null, session.role)), button("Sign out", {}, leave)]
+    ? [element("span", { class: "who-reads" }, session.name, element("small", null, [session.role, session.tenant].filter(Boolean).join(", "))), button("Sign out", {}, leave)]
     : []));
 }
 

@@ -29,7 +29,8 @@ def change(known: RunTable, number: int, state: RunState, at: float, conversatio
         name=f"run {number}",
         request=request,
         request_id=str(number),
-        requested_by="physics-team",
+        requested_by="olga",
+        tenant="physics",
         requested_at=100.0,
         changed_at=at,
         state=state,
@@ -67,7 +68,8 @@ def test_a_run_is_exported_with_who_requested_it_and_what_it_has_and_costs(known
     change(known, 1, RunState.RUN_STATE_RUNNING, at=100.0)
     collect(known, 1, at=110.0)
     export_runs(known, now=120.0)
-    labels = {"run": "r1-g", "name": "run 1", "requested_by": "physics-team", "state": "running"}
+    whose = {"requested_by": "olga", "tenant": "physics"}
+    labels = {"run": "r1-g", "name": "run 1", **whose, "state": "running"}
     assert value("soliloquy_run_info", **labels) == 1
     assert value("soliloquy_run_conversations", run="r1-g", outcome="accepted") == 1
     assert value("soliloquy_run_conversations", run="r1-g", outcome="rejected") == 0
