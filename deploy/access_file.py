@@ -16,7 +16,7 @@ _HEADER = """\
 # The rights of each program on a Kafka that checks access, from what the code declares: `python -m deploy.access_file`.
 # Topics are read, written and described; a member reads its group, and who looks describes one.
 """
-_HANDLED = [topic.name for topic in TOPICS.values() if topic.keep != "latest"]
+_HANDLED = [topic.name for topic in TOPICS.values() if topic.is_handled]
 
 Rights = dict[str, list[str]]
 

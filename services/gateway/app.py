@@ -60,6 +60,7 @@ async def answering(
     gateway: Gateway, settings: GatewaySettings, admitting: Access, more: Iterable[HttpRoute]
 ) -> AsyncIterator[list[str]]:
     """Yields the addresses; `more` adds HTTP routes. Raises Failure."""
+    admitting.on_audit = gateway.audit.add
     stopping = asyncio.Event()
     app = application(gateway, settings, admitting, stopping, more)
     credentials = settings.tls.for_grpc() if settings.tls else None

@@ -15,6 +15,7 @@ from soliloquy.runtime.transports.port import Transport, Unanswered
 from soliloquy.v1 import gateway_pb2 as api
 from soliloquy.v1.runs_pb2 import RunState
 from soliloquy_services.gateway.access.tenants import TENANT, sees
+from soliloquy_services.gateway.audit import Audit
 from soliloquy_services.gateway.datasets import read_conversation
 from soliloquy_services.gateway.dead_letters import MOST_REPLAYED, DeadLetters
 from soliloquy_services.gateway.planning import Planning, former_run, most_alike
@@ -54,6 +55,7 @@ class Gateway:
         self._runs = RunTable(settings.models, self._every_fault)
         self._store = Store(settings.database)
         self._letters = DeadLetters(transport, self._sees)
+        self.audit = Audit(transport)
         self._pipeline = PipelineState(transport, self._letters)
         self._datasets = settings.datasets
         self._lease = self._store.lease
@@ -82,6 +84,7 @@ class Gateway:
             closed.callback(forget_runs)
             await self._open()
             closed.push_async_callback(self._release)
+            closed.push_async_callback(self.audit.finish)
             async with asyncio.TaskGroup() as tasks:
                 counting = (self._lease.keep(), self._take_turns(), self._look_always())
                 begun = [tasks.create_task(each) for each in counting]
@@ -89,7 +92,8 @@ class Gateway:
                 self._runs.read_at = time.time()
                 self._export()
                 showing = (self._run_feed.publish_changes(), self._list_feed.publish_changes(), self._refresh_always())
-                begun += [tasks.create_task(each) for each in showing]
+                auditing = (self.audit.write_always(), self.audit.follow_always())
+                begun += [tasks.create_task(each) for each in (*showing, *auditing)]
                 yield
                 for task in begun:
                     task.cancel()
@@ -250,6 +254,9 @@ class Gateway:
 
     async def get_pipeline(self, request: api.GetPipelineRequest) -> api.Pipeline:
         return await self._pipeline.snapshot()
+
+    async def list_audit(self, request: api.ListAuditRequest) -> api.ListAuditResponse:
+        return self.audit.listed(request, TENANT.get())
 
     async def watch_pipeline(self) -> AsyncGenerator[api.Pipeline, None]:
         """Yields a snapshot once a second."""

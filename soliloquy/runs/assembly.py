@@ -22,7 +22,14 @@ from soliloquy.runtime.handling import MODEL_BOUND, Handler, Service
 from soliloquy.runtime.model import Model, ReserveOf, no_reserve
 from soliloquy.runtime.model.agreements import FILE
 from soliloquy.runtime.model.opening import ModelByRole, open_models
-from soliloquy.v1.events_pb2 import ConversationFinished, ProblemSubmitted, RunCancelled, RunChanged, RunStanding
+from soliloquy.v1.events_pb2 import (
+    CallAudited,
+    ConversationFinished,
+    ProblemSubmitted,
+    RunCancelled,
+    RunChanged,
+    RunStanding,
+)
 
 if TYPE_CHECKING:
     from soliloquy_services.collector.datasets import Datasets
@@ -105,7 +112,11 @@ def steering() -> list[Service]:
     from soliloquy_services.gateway.topics import FOLLOWED
 
     return [
-        Service(name="gateway", emits=(ProblemSubmitted, RunChanged, RunCancelled), reads=FOLLOWED),
+        Service(
+            name="gateway",
+            emits=(ProblemSubmitted, RunChanged, RunCancelled, CallAudited),
+            reads=(*FOLLOWED, CallAudited),
+        ),
         Service(name="soliloquy", emits=(ProblemSubmitted, RunCancelled), reads=(ConversationFinished, RunStanding)),
     ]
 

@@ -9,7 +9,14 @@ from google.protobuf.message import Message
 from soliloquy.runtime.events import END_OF_TIME, ConversationEvent, topic_of
 from soliloquy.runtime.failure import Refused
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Turn
-from soliloquy.v1.events_pb2 import ConversationCollected, ProblemSubmitted, RunChanged, RunStanding, RunStored
+from soliloquy.v1.events_pb2 import (
+    CallAudited,
+    ConversationCollected,
+    ProblemSubmitted,
+    RunChanged,
+    RunStanding,
+    RunStored,
+)
 from soliloquy.v1.runs_pb2 import RunState
 
 Condition = Callable[[Conversation, Turn], bool]
@@ -52,7 +59,7 @@ def _impossible_numbers(message: Message) -> str:
             return _impossible(message.run, "run.") or ("" if message.ordinal >= 0 else f"ordinal is {message.ordinal}")
         case RunChanged() if message.state not in RunState.values():
             return f"state is {message.state}"
-        case RunChanged() | RunStanding() | RunStored():
+        case RunChanged() | RunStanding() | RunStored() | CallAudited():
             return _impossible(message, "")
         case _:
             return ""

@@ -42,6 +42,11 @@ RunEvent = (
     | events_pb2.RunCancelled
 )
 
+# Belongs to no run.
+OtherEvent = events_pb2.CallAudited
+# The key of what belongs to no tenant; none is called so.
+_NO_TENANT = "(installation)"
+
 # It names folders and files.
 _RUN_KEY = re.compile(r"\w[\w.:-]{0,199}", re.ASCII)
 
@@ -99,6 +104,8 @@ def message_of(event: Event) -> Message:
         message = TOPICS[origin(event.topic)].message.FromString(event.payload)
     except DecodeError as error:
         raise Undecodable(f"{event.topic}: the payload of event {event.id} is no valid message ({error})") from error
+    if isinstance(message, OtherEvent):
+        return message
     assert isinstance(message, ConversationEvent | RunEvent)
     if not _RUN_KEY.fullmatch(key := run_key(run_of(message))):
         raise Undecodable(f"{event.topic}: event {event.id} has no valid run id: {key[:80]!r}")
@@ -125,7 +132,7 @@ def checked(event: Event) -> Event:
     return event
 
 
-def first_event(message: ConversationEvent | RunEvent, *, source: str, time: float) -> Event:
+def first_event(message: ConversationEvent | RunEvent | OtherEvent, *, source: str, time: float) -> Event:
     """Makes an event that no other event caused; its id derives from its content."""
     payload = message.SerializeToString(deterministic=True)
     topic = topic_of(message)
@@ -160,13 +167,15 @@ def caused_events(cause: Event, outcome: AnyOutcome, *, source: str, time: float
     ]
 
 
-def key_of(message: ConversationEvent | RunEvent) -> str:
+def key_of(message: ConversationEvent | RunEvent | OtherEvent) -> str:
+    if isinstance(message, OtherEvent):
+        return message.tenant or _NO_TENANT
     if isinstance(message, ConversationEvent) and TOPIC_OF[type(message)].key == "conversation":
         return message.conversation.id
     return run_key(run_of(message))
 
 
-def _traceparent_of(message: ConversationEvent | RunEvent) -> str:
+def _traceparent_of(message: ConversationEvent | RunEvent | OtherEvent) -> str:
     return traceparent_of(message.conversation.id) if isinstance(message, ConversationEvent) else ""
 
 

@@ -29,6 +29,11 @@ class Topic:
     # Kafka settings that differ from topics with the same retention.
     kafka: Row = field(default_factory=dict)
 
+    @property
+    def is_handled(self) -> bool:
+        """Whether services handle its events, and may fail to."""
+        return self.keep not in ("latest", "record")
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Shape:
@@ -72,7 +77,7 @@ def shapes(replication: int | None = None) -> list[Shape]:
     for topic in TOPICS.values():
         kept = every | _LAYERS[topic.keep]
         wanted[topic.name] = kept | topic.kafka
-        if topic.keep != "latest":
+        if topic.is_handled:
             wanted[topic.name + RETRY] = kept | topic.kafka
             wanted[topic.name + DLQ] = kept | _LAYERS["dlq"]
     found = []

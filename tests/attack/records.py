@@ -75,7 +75,7 @@ def hostile_events(conversations: Sequence[Conversation], number: int, seed: int
             for name in chance.sample([*_HEADERS], 2):
                 changes[name] = chance.choice(_HEADERS[name])
         # Tables have no topic for retries.
-        if chance.random() < 0.1 and TOPICS[event.topic].keep != "latest":
+        if chance.random() < 0.1 and TOPICS[event.topic].is_handled:
             changes["topic"] = changes.get("topic", event.topic) + RETRY
         yield Hostile(kind=kind, event=_replaced(event, changes))
 

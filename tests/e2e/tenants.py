@@ -54,6 +54,11 @@ class Place:
             "format": "openai",
         }
 
+    def sent(self, call: str) -> list[str]:
+        """What the call's body says, or, in the audit, what the caller said in all calls before."""
+        earlier = [self.running, self.done, self.conversation, self.chat, f"{MARK}-letter"]
+        return [f"{MARK}-done", *(earlier if call == "ListAudit" else ())]
+
     def secrets(self) -> list[str]:
         return [MARK, self.done, self.running, self.conversation, self.chat, self.kept, "of chemistry"]
 

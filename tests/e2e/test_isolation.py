@@ -32,6 +32,7 @@ EXPECTED: dict[str, Answer] = {
     **dict.fromkeys(("ListFiles", "GetFile", "GetReport", "GetExport"), "unknown"),
     **dict.fromkeys(("ListDeadLetters", "ListDeadLetterCauses", "ReplayDeadLetters"), "own"),
     "ReplayDeadLetter": "unknown",
+    "ListAudit": "own",
     **dict.fromkeys(("GetPipeline", "WatchPipeline"), "refused"),
     **dict.fromkeys(("GetChoices", "GetTraining"), "own"),
     **dict.fromkeys(("GetV1Session", "PostV1Session", "DeleteV1Session"), "own"),
@@ -114,7 +115,7 @@ async def test_no_route_tells_a_tenant_of_another(place: Place, callers: tuple[C
     for method, path, name in routes(place.site):
         names, body = place.names(path), BODIES.get(name, {} if method == "POST" else None)
         got = await ours.call(method, filled(path, names), body)
-        sent = [*names.values(), str(body and body.get("request_id"))]
+        sent = [*names.values(), *place.sent(name)]
         assert not place.revealed(got.headers + got.content, *sent), name
         match EXPECTED[name]:
             case "unknown":
@@ -135,7 +136,7 @@ async def test_the_same_calls_show_their_owner_what_they_name(place: Place, call
             assert got.status == 200, (name, got.content)
             # The others would show it too; the manifest has numbers alone.
             assert place.revealed(got.headers + got.content) or name in ("ListFiles", "GetFile"), name
-    for path in ("/v1/runs", "/v1/dead-letters", "/v1/dead-letters/causes", "/v1/choices", "/v1/training"):
+    for path in ("/v1/runs", "/v1/dead-letters", "/v1/dead-letters/causes", "/v1/choices", "/v1/training", "/v1/audit"):
         got = await theirs.call("GET", path)
         assert MARK in got.content, path
     running = json.loads((await theirs.call("GET", f"/v1/runs/{place.running}")).content)
@@ -180,7 +181,7 @@ async def test_no_rpc_tells_a_tenant_of_another(place: Place) -> None:
     async with grpc.aio.insecure_channel(f"{host}:{int(port) + 1}") as channel:
         for name, method in RPCS.items():
             code, content = await _called(channel, method, place)
-            assert not place.revealed(content, *place.names("").values(), f"{MARK}-done"), name
+            assert not place.revealed(content, *place.names("").values(), *place.sent(name)), name
             expected = {"unknown": {"NOT_FOUND"}, "own": {"OK", "DEADLINE_EXCEEDED"}, "refused": {"PERMISSION_DENIED"}}
             assert code in expected[EXPECTED[name]], (name, code, content)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from soliloquy.runtime.metrics import counter, histogram
+from soliloquy.v1.events_pb2 import CallAudited
 from soliloquy_services.gateway.access.rates import RATE_LIMITS, RateLimits, TokenBuckets, rate_key
 from soliloquy_services.gateway.access.tenants import TENANT
 from soliloquy_services.gateway.access.tokens import INSTALLATION, ROLE_OF, Caller, TokenFile, allowed, is_steering
@@ -29,7 +30,7 @@ _REFUSED = (Code.UNAUTHENTICATED, Code.DENIED, Code.TOO_MANY)
 # A refused stranger waits before its answer: it would come again as soon as it has one.
 REFUSAL_SECONDS = 5.0
 # A name of its own, by which operators can filter.
-_audit = logging.getLogger("soliloquy_services.gateway.access.audit")
+_audit_log = logging.getLogger("soliloquy_services.gateway.access.audit")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,6 +76,8 @@ class Access:
         self._tokens = tokens
         # Signs callers in, besides the entries of the file; None without a provider.
         self.issuer = issuer
+        # Is called with each audited call.
+        self.on_audit: Callable[[CallAudited], None] = lambda _: None
         self._buckets = {name: TokenBuckets(limit, clock) for name, limit in limits.items()}
 
     @property
@@ -146,7 +149,7 @@ class Access:
             if not call.streamed:
                 SECONDS.labels(action).observe(time.perf_counter() - began)
             if is_steering(action) or call.outcome in _REFUSED:
-                _log_call(call)
+                self._audit(call)
 
     def pace(self, credentials: Credentials) -> None:
         """Counts a request before it is looked at; raises Refusal for an unknown caller with too many."""
@@ -162,6 +165,13 @@ class Access:
                 raise Refusal(Code.UNAUTHENTICATED, f"{caller.name} belongs to another tenant by now: call again")
         except Refusal as refusal:
             raise Refusal(refusal.code, f"the stream ends: {refusal.message}") from None
+
+    def _audit(self, call: AuditRecord) -> None:
+        """Tells of each call that changes something, and of each that was refused."""
+        fields = {"who": call.who, "what": call.what, "target": _plain(call.target), "outcome": call.outcome}
+        fields |= {"tenant": call.tenant} if call.tenant else {}
+        _audit_log.info("audit", extra={"fields": fields})
+        self.on_audit(CallAudited(at=time.time(), **fields))
 
     def _take(self, kind: str, who: str, what: str) -> None:
         if wait := self._buckets[kind].take(who):
@@ -188,12 +198,6 @@ def bearer(header: str) -> str:
     """The token of an Authorization header; empty without one."""
     kind, _, token = header.partition(" ")
     return token.strip() if kind.lower() == "bearer" else ""
-
-
-def _log_call(call: AuditRecord) -> None:
-    """Writes a line for each call that changes something, and for each that was refused."""
-    fields = {"who": call.who, "what": call.what, "target": _plain(call.target), "outcome": call.outcome}
-    _audit.info("audit", extra={"fields": fields})
 
 
 def target_of(request: object) -> str:

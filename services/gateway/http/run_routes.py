@@ -47,6 +47,7 @@ _RPCS: tuple[tuple[Method, str, str, str], ...] = (
     ("POST", "/v1/dead-letters/replay", "ReplayDeadLetters", ""),
     ("POST", "/v1/dead-letters/{id}/replay", "ReplayDeadLetter", ""),
     ("GET", "/v1/pipeline", "GetPipeline", ""),
+    ("GET", "/v1/audit", "ListAudit", ""),
 )
 
 

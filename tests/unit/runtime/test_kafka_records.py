@@ -160,7 +160,7 @@ def test_a_foreign_records_timestamp_may_be_anything(milliseconds: int) -> None:
 
 
 SHAPES = {shape.topic: shape for shape in shapes()}
-HANDLED = [topic.name for topic in TOPICS.values() if topic.keep != "latest"]
+HANDLED = [topic.name for topic in TOPICS.values() if topic.is_handled]
 # An error may take four bytes a character; the other headers are ids, names and times.
 HEADER_BYTES = 4 * MAX_ERROR_CHARACTERS + 2048
 

@@ -24,7 +24,7 @@ from soliloquy.runtime.transports.kafka.reader import Reader
 from soliloquy.runtime.transports.kafka.records import headers_of
 from soliloquy.runtime.transports.port import Backlog, Delivery, Listener, Partition, Unanswered, Watermark
 
-DEAD_LETTER_TOPICS = [topic.name + DLQ for topic in TOPICS.values() if topic.keep != "latest"]
+DEAD_LETTER_TOPICS = [topic.name + DLQ for topic in TOPICS.values() if topic.is_handled]
 # A group whose position in a dead-letter topic marks the replayed letters: Kafka cannot delete a record.
 REPLAYED = "soliloquy-replayed"
 
