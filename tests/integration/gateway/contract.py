@@ -12,10 +12,11 @@ from soliloquy.runtime.events import first_event, message_of
 from soliloquy.runtime.reading import replay
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem, Summary
 from soliloquy.v1.dataset_pb2 import Origin
-from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished, ProblemSubmitted
+from soliloquy.v1.events_pb2 import CallAudited, ConversationCollected, ConversationFinished, ProblemSubmitted
 from soliloquy.v1.gateway_pb2 import (
     CancelRunRequest,
     FinishedConversation,
+    ListAuditRequest,
     ListConversationsRequest,
     ListDeadLetterCausesRequest,
     ListDeadLettersRequest,
@@ -34,7 +35,7 @@ from soliloquy_services.gateway.datasets import read_conversation
 from soliloquy_services.gateway.index import Entry
 from soliloquy_services.gateway.refusals import Code, Refusal
 from soliloquy_services.gateway.service import Gateway
-from tests.integration.gateway.support import Collecting, asked, growing, opened, status_of
+from tests.integration.gateway.support import Collecting, asked, audited, growing, opened, status_of
 from tests.integration.transport.support import Connect, held
 from tests.waiting import until
 
@@ -151,6 +152,28 @@ class LogContract:
         assert (found.id, found.request.recipe, found.progress.accepted) == (asking.run, "soliloquy", 1)
         assert (one.id, one.finished_at) == ("kept", 5.0)
         assert refused.value.code == Code.NOT_NOW
+
+    async def test_a_gateway_that_comes_later_shows_the_latest_audited_calls(
+        self, connect: Connect, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("soliloquy_services.gateway.audit.MOST_KEPT", 5)
+        async with connect() as transport:
+            async with opened(transport) as gateway:
+                for number in range(8):
+                    gateway.audit.add(audited(number))
+            # They are written when the gateway stops, if not before.
+            assert len(await held(transport, "call.audited")) == 8
+            # What is none of ours hides none of them.
+            forged = CallAudited(at=float("nan"), who="nobody")
+            await transport.publish([first_event(forged, source="test", time=0.0)])
+            async with opened(transport) as gateway:
+
+                async def are_listed() -> bool:
+                    return len((await gateway.list_audit(ListAuditRequest())).calls) == 5
+
+                await until(are_listed)
+                listed = (await gateway.list_audit(ListAuditRequest())).calls
+        assert [call.who for call in listed] == [f"caller {number}" for number in (7, 6, 5, 4, 3)]
 
 
 class GatewayContract(LogContract):

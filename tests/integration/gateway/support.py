@@ -15,7 +15,7 @@ from soliloquy.runtime.retry import Refused
 from soliloquy.runtime.topics import TOPIC_OF
 from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Summary, TokenUse
-from soliloquy.v1.events_pb2 import ConversationCollected, ConversationStarted, RunChanged, RunStored
+from soliloquy.v1.events_pb2 import CallAudited, ConversationCollected, ConversationStarted, RunChanged, RunStored
 from soliloquy.v1.gateway_pb2 import GetRunRequest, RunStatus, StartRunRequest
 from soliloquy.v1.runs_pb2 import RunRequest
 from soliloquy_services.gateway.service import Gateway
@@ -107,6 +107,10 @@ async def growing(transport: Transport, collecting: Collecting) -> AsyncIterator
         yield
         storing.cancel()
         await asyncio.wait([storing])
+
+
+def audited(number: int) -> CallAudited:
+    return CallAudited(at=time.time(), who=f"caller {number}", what="CancelRun", target="a-run", outcome="done")
 
 
 async def status_of(gateway: Gateway, run_id: str) -> RunStatus:

@@ -9,16 +9,15 @@ from pathlib import Path
 import pytest
 from prometheus_client import REGISTRY
 
-from soliloquy.runtime.events import Event, first_event, message_of
+from soliloquy.runtime.events import Event, message_of
 from soliloquy.runtime.transports.port import Transport, Unanswered
 from soliloquy.v1.events_pb2 import CallAudited
-from soliloquy.v1.gateway_pb2 import ListAuditRequest
 from soliloquy_services.gateway.access.access import Access
 from soliloquy_services.gateway.access.tokens import TokenFile
 from soliloquy_services.gateway.audit import Audit
 from tests.integration.gateway.provider import LIMITS
 from tests.integration.gateway.site import Site, site
-from tests.integration.gateway.support import opened
+from tests.integration.gateway.support import audited
 from tests.integration.transport.support import Connect, held
 from tests.unit.gateway.tokens import OPERATOR, READER, entry, written
 from tests.waiting import until
@@ -63,33 +62,6 @@ async def test_operators_read_who_did_what_and_a_tenants_only_its_own(tmp_path: 
         # The reader's attempt is there by now.
         rest = await shown(at, OPERATOR, f"/v1/audit?page_size=3&page_token={first.body['next_page_token']}")
         assert rest[-1] == ("amy", "CancelRun", "none", "unknown")
-
-
-def audited(number: int) -> CallAudited:
-    return CallAudited(at=time.time(), who=f"caller {number}", what="CancelRun", target="a-run", outcome="done")
-
-
-async def test_a_gateway_that_comes_later_shows_the_latest_calls(
-    connect: Connect, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("soliloquy_services.gateway.audit.MOST_KEPT", 5)
-    async with connect() as transport:
-        async with opened(transport) as gateway:
-            for number in range(8):
-                gateway.audit.add(audited(number))
-        # They are written when the gateway stops, if not before.
-        assert len(await held(transport, "call.audited")) == 8
-        # What is none of ours hides none of them.
-        forged = CallAudited(at=float("nan"), who="nobody")
-        await transport.publish([first_event(forged, source="test", time=0.0)])
-        async with opened(transport) as gateway:
-
-            async def are_listed() -> bool:
-                return len((await gateway.list_audit(ListAuditRequest())).calls) == 5
-
-            await until(are_listed)
-            listed = (await gateway.list_audit(ListAuditRequest())).calls
-    assert [call.who for call in listed] == [f"caller {number}" for number in (7, 6, 5, 4, 3)]
 
 
 class Away:

@@ -20,6 +20,7 @@ TOPICS = (
     "run.changed",
     "run.stored",
     "run.cancelled",
+    "call.audited",
 )
 
 
