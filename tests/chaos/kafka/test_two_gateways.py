@@ -20,7 +20,7 @@ from tests.integration.gateway.test_kafka import TOPICS
 from tests.integration.transport.kafka import connect, fresh_address
 from tests.lakehouse.postgres import Postgres
 
-SECONDS, RATE = 40, 200
+SECONDS, RATE = 600, 200
 CONVERSATIONS = SECONDS * RATE
 KILLED_EVERY = 5
 # Between two conversations that begin.
@@ -75,7 +75,7 @@ async def test_nothing_is_lost_or_made_twice_and_no_watcher_misses_any(kafka: st
             transport = await stack.enter_async_context(connect(address))
             await stack.enter_async_context(growing(transport, collecting))
             clients = [
-                await stack.enter_async_context(AsyncRuns(gateway.address, deadline_seconds=60, away_seconds=60))
+                await stack.enter_async_context(AsyncRuns(gateway.address, deadline_seconds=SECONDS, away_seconds=SECONDS))
                 for gateway in gateways
             ]
             started = await clients[0].start(problems="arithmetic", conversations=CONVERSATIONS, in_flight=1_000)
