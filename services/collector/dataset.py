@@ -8,6 +8,7 @@ from typing import Any
 
 from soliloquy.dataset.frames import Frames
 from soliloquy.dataset.layout import ShardLimits
+from soliloquy.dataset.lineage import NONE_KNOWN, Descriptions, listed
 from soliloquy.dataset.manifest import MANIFEST, versions, write_manifest
 from soliloquy.dataset.prompts import write_prompts
 from soliloquy.dataset.reading import Dataset
@@ -35,12 +36,14 @@ def write_dataset(
     prices: Mapping[str, Any] = {},
     spent: Sequence[Mapping[str, Any]] = (),
     prompts: Mapping[str, str] = {},
+    services: Descriptions = NONE_KNOWN,
 ) -> dict[str, Any]:
     """Writes the dataset from its journal and returns its counts.
 
     The manifest is written last, so a folder with a manifest is complete. The dataset never holds more accepted
     conversations than the run asks for. `prompts` maps files to texts, for a run that changed those of its recipe;
-    `options` generate it again, `spent` is what all calls of the run were billed, as far as it knows.
+    `options` generate it again, `spent` is what all calls of the run were billed, as far as it knows; `services` are
+    described by their digests.
     """
     # Without its manifest, no shard of a run that is extended counts: a kill repeats all that follows.
     if storage.read(MANIFEST) is not None:
@@ -64,6 +67,7 @@ def write_dataset(
             "duplicates": journal.duplicates,
             "discarded": journal.accepted + journal.rejected - tally.accepted - tally.rejected,
             "topics": dict(topics),
+            "services": listed(writer.services, services),
             # All calls count, also those whose conversation was dropped or that were repeated.
             **({"spent": list(spent)} if spent else {}),
         },
@@ -122,4 +126,5 @@ def _collected(dataset: Dataset) -> Iterator[Collected]:
                 )
                 if taken:
                     restored.timings.collected_at = taken.collected_at
+                    restored.timings.services.extend(taken.services)
                 yield restored

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Origin
-from soliloquy.v1.events_pb2 import RunChanged
+from soliloquy.v1.events_pb2 import RunChanged, ServiceDescribed
 from soliloquy.v1.runs_pb2 import Run
 from soliloquy_services.collector.settings import LiveSettings
 
@@ -19,10 +19,14 @@ class Datasets(AbstractAsyncContextManager["Datasets"], Protocol):
     damaged: set[str]
     # Why nothing can be written; empty while it can.
     fault: str
+    # The descriptions of services by their digests.
+    services: dict[str, ServiceDescribed]
     # Names the log whose conversations are added; tables of another one are left alone.
     installation: str
 
-    async def add(self, conversation: Conversation, faults: list[str], origin: Origin | None = None) -> None:
+    async def add(
+        self, conversation: Conversation, faults: list[str], origin: Origin | None = None, lineage: str = ""
+    ) -> None:
         """Returns once the conversation will not be lost with this process; one that is there is not added again."""
 
     async def holds(self, conversation: Conversation) -> bool: ...

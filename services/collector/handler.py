@@ -23,7 +23,7 @@ QUESTION_CHARACTERS = 160
 
 
 class Store(Protocol):
-    async def add(self, conversation: Conversation, faults: list[str], origin: Origin) -> None: ...
+    async def add(self, conversation: Conversation, faults: list[str], origin: Origin, lineage: str = "") -> None: ...
 
 
 async def collect(event: ConversationFinished, delivery: Delivery, store: Store) -> Outcome:
@@ -38,7 +38,7 @@ async def collect(event: ConversationFinished, delivery: Delivery, store: Store)
     checked = recipe.judge(conversation)
     faults = list(checked.faults)
     try:
-        await store.add(conversation, faults, origin)
+        await store.add(conversation, faults, origin, delivery.event.lineage)
     except (OSError, UnreadableManifest) as error:
         raise CannotServe(f"the conversation cannot be stored: {error}") from error
     count(conversation, checked)

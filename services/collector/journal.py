@@ -63,11 +63,13 @@ class Journal:
             if kept or attempt + 1 >= max_attempts
         }
 
-    async def add(self, conversation: Conversation, faults: list[str], origin: Origin | None = None) -> None:
+    async def add(
+        self, conversation: Conversation, faults: list[str], origin: Origin | None = None, lineage: str = ""
+    ) -> None:
         if conversation.id in self._ids:
             self.duplicates += 1
             return
-        collected = collected_now(conversation, faults, origin)
+        collected = collected_now(conversation, faults, origin, lineage)
         start = await self._frames.append(collected.SerializeToString())
         self._enter(collected, conversation, start)
 
@@ -112,7 +114,7 @@ class Journal:
             add_use(self.tokens[account(call.role, call.endpoint)], use_of(call))
 
 
-def collected_now(conversation: Conversation, faults: list[str], origin: Origin | None) -> Collected:
+def collected_now(conversation: Conversation, faults: list[str], origin: Origin | None, lineage: str = "") -> Collected:
     """Returns the journal's record of a conversation that arrives at this moment."""
     collected = Collected(
         conversation=conversation.SerializeToString(deterministic=True),
@@ -124,4 +126,5 @@ def collected_now(conversation: Conversation, faults: list[str], origin: Origin 
         recipe=conversation.run.recipe,
     )
     collected.timings.collected_at = time.time()
+    collected.timings.services.extend(lineage.split())
     return collected

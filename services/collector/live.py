@@ -17,12 +17,14 @@ import pyarrow.compute as pc
 from soliloquy.dataset.frames import Frames
 from soliloquy.dataset.ids import IdSet
 from soliloquy.dataset.layout import ACCEPTED, KINDS, PROMPTS, REJECTED, ShardLimits
+from soliloquy.dataset.lineage import NONE_KNOWN, Descriptions, counted, listed, uncounted
 from soliloquy.dataset.manifest import (
     Shard,
     first_missing,
     forgotten_in,
     identity,
     read_manifest,
+    services_in,
     shards_of,
     write_manifest,
 )
@@ -125,8 +127,12 @@ class DamagedShard(OSError):
 class LiveDataset:
     """Appends each conversation to a segment on the disk, and later moves whole segments into shards."""
 
-    def __init__(self, storage: Storage, working: Path, run: Run, limits: ShardLimits) -> None:
+    def __init__(
+        self, storage: Storage, working: Path, run: Run, limits: ShardLimits, described: Descriptions = NONE_KNOWN
+    ) -> None:
+        """`described` holds at any moment what is known of services, by their digests."""
         self.run = run
+        self._described = described
         self._storage = storage
         self._working = working
         self._limits = limits
@@ -135,6 +141,8 @@ class LiveDataset:
         self.shards: list[Shard] = []
         self._counts = Tally().as_json()
         self._topics: Topics = {}
+        # The rows of the services that touched what is in shards.
+        self._services: list[dict[str, Any]] = []
         self._duplicates = 0
         self.forgotten: list[str] = []
         # Earlier segments are in shards.
@@ -162,11 +170,13 @@ class LiveDataset:
     def __contains__(self, conversation_id: str) -> bool:
         return conversation_id in self._ids
 
-    async def add(self, conversation: Conversation, faults: list[str], origin: Origin | None) -> None:
+    async def add(
+        self, conversation: Conversation, faults: list[str], origin: Origin | None, lineage: str = ""
+    ) -> None:
         if conversation.id in self._ids:
             self._duplicates += 1
             return
-        await self._append(collected_now(conversation, faults, origin))
+        await self._append(collected_now(conversation, faults, origin, lineage))
 
     async def _append(self, collected: Collected) -> None:
         if self._segment.rows >= self._limits.rows or self._segment.bytes >= self._limits.bytes:
@@ -245,6 +255,7 @@ class LiveDataset:
                 "duplicates": self._duplicates,
                 "topics": topics,
                 "segments": segment.number + 1,
+                "services": listed(counted(self._services) + writer.services, self._described, self._services),
                 **({"forgotten": self.forgotten} if self.forgotten else {}),
             },
         }
@@ -265,6 +276,7 @@ class LiveDataset:
         self._counts = manifest["counts"]
         self._topics = manifest["arrival"]["topics"]
         self._first_segment = manifest["arrival"]["segments"]
+        self._services = services_in(manifest)
 
     def _without_shards(self, manifest: dict[str, Any]) -> dict[str, Any]:
         """Moves the rows that are left into a segment, so that counts and timings are made anew; a kill repeats it."""
@@ -276,7 +288,8 @@ class LiveDataset:
             restore_journal(left, self._path(number))
         except NoDataset as error:
             raise DamagedShard(str(error)) from error
-        manifest |= {"counts": Tally().as_json(), "shards": []}
+        arrival = manifest["arrival"] | {"services": uncounted(services_in(manifest))}
+        manifest |= {"counts": Tally().as_json(), "arrival": arrival, "shards": []}
         manifest.pop("lists", None)
         write_manifest(self._storage, manifest, [])
         return manifest

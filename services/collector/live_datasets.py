@@ -15,7 +15,7 @@ from soliloquy.dataset.storage import Storage
 from soliloquy.runtime.events import run_key
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Origin
-from soliloquy.v1.events_pb2 import RunChanged
+from soliloquy.v1.events_pb2 import RunChanged, ServiceDescribed
 from soliloquy.v1.runs_pb2 import Run
 from soliloquy_services.collector.metrics import BLOCKED
 from soliloquy_services.collector.settings import IN_FLIGHT, LiveSettings
@@ -56,6 +56,7 @@ class LiveDatasets:
         self.damaged: set[str] = set()
         # The reason why shards cannot be written; empty while they can.
         self.fault = ""
+        self.services: dict[str, ServiceDescribed] = {}
         # A lock keeps others from a folder.
         self.installation = ""
 
@@ -84,12 +85,14 @@ class LiveDatasets:
             dataset.close()
         self._held.close()
 
-    async def add(self, conversation: Conversation, faults: list[str], origin: Origin | None = None) -> None:
+    async def add(
+        self, conversation: Conversation, faults: list[str], origin: Origin | None = None, lineage: str = ""
+    ) -> None:
         growing = run_key(conversation.run)
         self._adding[growing] += 1
         try:
             dataset = await self._dataset(conversation.run)
-            await dataset.add(conversation, faults, origin)
+            await dataset.add(conversation, faults, origin, lineage)
         finally:
             self._adding[growing] -= 1
 
@@ -153,7 +156,9 @@ class LiveDatasets:
 
         growing = run_key(run)
         working = self._settings.data / growing / WORKING
-        return await asyncio.to_thread(LiveDataset, self.place(growing), working, run, self._settings.limits)
+        return await asyncio.to_thread(
+            LiveDataset, self.place(growing), working, run, self._settings.limits, self.services
+        )
 
     async def _reopen(self, growing: str) -> None:
         """Opens a dataset again from what is left of it."""

@@ -17,7 +17,13 @@ from soliloquy.runtime.topics import TOPIC_OF, origin
 from soliloquy.runtime.transports.port import Delivery, Transport, Unanswered
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Origin
-from soliloquy.v1.events_pb2 import ConversationCollected, ConversationFinished, RunChanged, RunStored
+from soliloquy.v1.events_pb2 import (
+    ConversationCollected,
+    ConversationFinished,
+    RunChanged,
+    RunStored,
+    ServiceDescribed,
+)
 from soliloquy.v1.runs_pb2 import Run
 from soliloquy_services.collector.datasets import Datasets
 
@@ -63,6 +69,7 @@ class Reconciliation:
     async def run(self) -> None:
         """Returns never."""
         async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._follow_services())
             # Before the runs: one whose dataset was complete is left alone, since somebody may have moved it.
             await self._recall()
             tasks.create_task(self._follow())
@@ -94,6 +101,12 @@ class Reconciliation:
             async for _, changed in changes:
                 assert isinstance(changed, RunChanged)
                 self._count(changed)
+
+    async def _follow_services(self) -> None:
+        async with aclosing(messages(self._transport.follow(TOPIC_OF[ServiceDescribed].name))) as found:
+            async for delivery, described in found:
+                assert isinstance(described, ServiceDescribed)
+                self._datasets.services[delivery.event.key] = described
 
     def _count(self, changed: RunChanged) -> None:
         growing = run_key(changed.run)
@@ -190,7 +203,7 @@ class Reconciliation:
 
     async def _restore(self, lacking: dict[str, list[str]], starts: Mapping[str, Mapping[int, int]]) -> None:
         """Adds the lacking conversations, which are given with why they were rejected, and removes them from there."""
-        found: list[tuple[Conversation, list[str], Origin]] = []
+        found: list[tuple[Conversation, list[str], Origin, str]] = []
         for topic, first in starts.items():
             async with aclosing(self._read(topic, first)) as events:
                 async for delivery, finished in events:
@@ -200,12 +213,13 @@ class Reconciliation:
                         break
                     if conversation.id in lacking:
                         place = Origin(topic=topic, partition=delivery.partition.number, offset=delivery.offset)
-                        found.append((conversation, lacking.pop(conversation.id), place))
+                        reasons, lineage = lacking.pop(conversation.id), delivery.event.lineage
+                        found.append((conversation, reasons, place, lineage))
                     if len(found) == _AT_ONCE:
                         await self._add(found)
         await self._add(found)
 
-    async def _add(self, found: list[tuple[Conversation, list[str], Origin]]) -> None:
+    async def _add(self, found: list[tuple[Conversation, list[str], Origin, str]]) -> None:
         await asyncio.gather(*(self._datasets.add(*one) for one in found))
         if found:
             _log.warning("%d conversations that were lost are read again from %s", len(found), _FINISHED)

@@ -17,7 +17,7 @@ from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.traces import spans
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Origin
-from soliloquy.v1.events_pb2 import RunChanged
+from soliloquy.v1.events_pb2 import RunChanged, ServiceDescribed
 from soliloquy.v1.runs_pb2 import Run
 from soliloquy_services.collector.journal import collected_now
 from soliloquy_services.collector.metrics import BLOCKED
@@ -57,6 +57,7 @@ class TableDatasets:
         self._turn = asyncio.Lock()
         self._stopping = False
         self.damaged: set[str] = set()
+        self.services: dict[str, ServiceDescribed] = {}
         self.fault = ""
 
     async def __aenter__(self) -> Self:
@@ -72,9 +73,11 @@ class TableDatasets:
         self._woken.set()
         await asyncio.wait([self._committing])
 
-    async def add(self, conversation: Conversation, faults: list[str], origin: Origin | None = None) -> None:
+    async def add(
+        self, conversation: Conversation, faults: list[str], origin: Origin | None = None, lineage: str = ""
+    ) -> None:
         answer = asyncio.get_running_loop().create_future()
-        collected = collected_now(conversation, faults, origin)
+        collected = collected_now(conversation, faults, origin, lineage)
         if not self._waiting:
             self._due = time.monotonic() + self._seconds
             self._woken.set()

@@ -53,6 +53,9 @@ class Planning(Protocol):
 
     def offered(self, tenant: str) -> Sequence[Offered]: ...
 
+    async def differences(self, transport: Transport) -> str:
+        """Says which services differ from what a run is told; empty if none does."""
+
 
 # Fewer accepted conversations than a pilot of `generate --dry-run` tell little; more problems change nothing.
 LEAST_ACCEPTED = 10

@@ -83,17 +83,18 @@ class Steering:
         """Returns the id of the run, and whether it is new: a second request with the same request_id is a repeat."""
         request, tenant = validated(asked), TENANT.get()
         # Reading a file of problems may take long: the lock is not held meanwhile.
-        planned = None
+        planned, differ = None, ""
         if self._runs.asked(asked.request_id, tenant) is None:
             # Tenants may choose the same id.
             execution = digest(*([tenant] if tenant else []), asked.request_id)[:_EXECUTION_DIGITS]
             planned = await asyncio.to_thread(self._planning.run, request, execution, tenant)
+            differ = await self._planning.differences(self._transport)
         async with self._writing:
             known = self._runs.asked(asked.request_id, tenant)
             is_new = False
             if known is None:
                 assert planned, "requests are never forgotten"
-                known, is_new = await self._begin(asked.request_id, request, planned)
+                known, is_new = await self._begin(asked.request_id, request, planned, differ)
             elif known.changed.request != request:
                 raise Refusal(
                     Code.EXISTS,
@@ -123,7 +124,7 @@ class Steering:
             for known in [known for known in self._runs.by_id.values() if known.owed]:
                 await self._publish(known)
 
-    async def _begin(self, request_id: str, request: RunRequest, run: Run) -> tuple[KnownRun, bool]:
+    async def _begin(self, request_id: str, request: RunRequest, run: Run, because: str) -> tuple[KnownRun, bool]:
         if sum(known.is_steered for known in self._runs.by_id.values()) >= self._most_runs:
             raise Refusal(Code.TOO_MANY, f"{self._most_runs} runs are not over yet: wait for one, or cancel one")
         if run_key(run) in self._runs.by_id:
@@ -137,6 +138,7 @@ class Steering:
             requested_at=now,
             changed_at=now,
             state=RunState.RUN_STATE_RUNNING,
+            because=because,
             name=self._runs.name_of(request, TENANT.get()),
             model=self._model,
             tenant=TENANT.get(),

@@ -26,6 +26,8 @@ _PERSONS = "When a person was the student, no intent, persona or kind of mistake
 # The names of sizes on the hub, by what a dataset of this size has fewer conversations than.
 _SIZES = ((1e3, "n<1K"), (1e4, "1K<n<10K"), (1e5, "10K<n<100K"), (1e6, "100K<n<1M"), (1e9, "1M<n<1B"))
 _REJECTED = '- config_name: rejected\n  data_files: "rejected/*.parquet"\n'
+# What the card tells of a service.
+_TOLD = ("version", "image", "model", "noise")
 # Options of `soliloquy generate` that the manifest records under their own names, with their defaults.
 _OPTIONS = {"noise": "none", "max_turns": 20, "max_attempts": 10}
 
@@ -74,6 +76,7 @@ def card(summary: DatasetSummary) -> str:
             ("role", "engine", "model", "adapter", "answers"),
             [(*names, f"{count:,}") for names, count in sorted(kept.models.items())],
         ),
+        "services": table(("service", *_TOLD, "conversations", "digest"), _services(summary)),
         "parse": counts("read", kept.parse),
         "tokens": table(
             ("role", "prompt tokens", "from a cache", "written into it", "completion tokens", "thoughts"),
@@ -204,6 +207,13 @@ def settings(summary: DatasetSummary) -> list[tuple[str, str]]:
         for name, value in run.items()
         if not isinstance(value, dict) and value != ""
     ]
+
+
+def _services(summary: DatasetSummary) -> Iterator[tuple[str, ...]]:
+    for row in summary.manifest.get("arrival", {}).get("services", ()):
+        told = row | row.get("settings", {})
+        facts = (str(told.get(name, "")) for name in _TOLD)
+        yield (str(row["service"]), *facts, f"{row['conversations']:,}", row["digest"])
 
 
 def hashes(summary: DatasetSummary) -> list[tuple[str, str]]:

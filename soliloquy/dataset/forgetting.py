@@ -2,6 +2,7 @@
 
 import hashlib
 import tempfile
+from collections import Counter
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -12,7 +13,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from soliloquy.dataset.folder import Folder
-from soliloquy.dataset.layout import ACCEPTED, KINDS, PROMPTS, REJECTED, TABLES, WORKING
+from soliloquy.dataset.layout import ACCEPTED, KINDS, PROMPTS, TABLES, TIMED, WORKING
+from soliloquy.dataset.lineage import listed
 from soliloquy.dataset.lock import FOLDER_LOCK, LOCK, Locked, write_lock
 from soliloquy.dataset.manifest import (
     MANIFEST,
@@ -20,6 +22,7 @@ from soliloquy.dataset.manifest import (
     forgotten_in,
     lists_of,
     read_manifest,
+    services_in,
     shards_of,
     write_manifest,
 )
@@ -81,6 +84,7 @@ class _Forgetting:
         self._ids = pa.array(sorted(ids), pa.string())
         self._found: set[str] = set()
         self._tally = Tally()
+        self._services: Counter[str] = Counter()
 
     def run(self) -> set[str]:
         """Writes the shards that are left, then the manifest that names them, and only then removes the others."""
@@ -91,7 +95,9 @@ class _Forgetting:
             lists = {one.name for one in lists_of(self._manifest)}
             manifest = {name: part for name, part in self._manifest.items() if name not in ("lists", "shards")}
             forgotten = sorted({*forgotten_in(manifest), *self._found})
-            manifest |= {"counts": self._tally.as_json(), "arrival": manifest["arrival"] | {"forgotten": forgotten}}
+            services = listed(self._services, {}, services_in(manifest))
+            arrival = manifest["arrival"] | {"forgotten": forgotten, "services": services}
+            manifest |= {"counts": self._tally.as_json(), "arrival": arrival}
             write_manifest(self._place, manifest, kept)
             for name in lists - {one.name for one in lists_of(manifest)}:
                 self._place.remove(name)
@@ -119,7 +125,9 @@ class _Forgetting:
         is_wanted = pc.invert(pc.is_in(batch["id"], self._ids))
         self._found.update(batch["id"].filter(pc.invert(is_wanted)).to_pylist())
         left = batch.filter(is_wanted)
-        if kind in (ACCEPTED, REJECTED) and left.num_rows:
+        if kind == TIMED and "services" in left.schema.names:
+            self._services.update(pc.list_flatten(left["services"]).to_pylist())
+        elif kind != TIMED and left.num_rows:
             for rows in completed(left, kind):
                 self._tally.add(rows, accepted=kind == ACCEPTED)
         return left

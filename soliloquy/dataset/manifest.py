@@ -105,6 +105,7 @@ def read_manifest(storage: Storage) -> dict[str, Any] | None:
                 _require(parts["run"].get(name, kind() if isinstance(kind, type) else ""), kind, name)
             _require(parts["arrival"].get("segments", 0), int, "segments")
             forgotten_in(parts)
+            services_in(parts)
             shards_of(parts)
             return parts
     except (ValueError, TypeError, KeyError) as error:
@@ -167,6 +168,16 @@ def forgotten_in(manifest: dict[str, Any]) -> list[str]:
     """Returns the ids of conversations that were removed for good."""
     ids: list[str] = _require(manifest["arrival"].get("forgotten", []), list, "forgotten")
     return [_require(one, str, "a forgotten id") for one in ids]
+
+
+def services_in(manifest: dict[str, Any]) -> list[dict[str, Any]]:
+    """Returns the rows of the services that touched its conversations."""
+    rows: list[dict[str, Any]] = _require(manifest["arrival"].get("services", []), list, "services")
+    for row in rows:
+        _require(row, dict, "a service")
+        _require(row["digest"], str, "the digest of a service")
+        _require(row["conversations"], int, "the conversations of a service")
+    return rows
 
 
 def first_missing(storage: Storage, shards: Sequence[Shard]) -> str:

@@ -1,6 +1,7 @@
 """Writes collected conversations as Parquet shards: accepted ones, rejected ones, and their timings."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -34,6 +35,8 @@ class DatasetWriter:
         """Adds what it writes to the tally."""
         self._limits = limits
         self._tally = tally
+        # The conversations that each service touched, by its digest.
+        self.services: Counter[str] = Counter()
         self._shards = {
             kind: _ShardFiles(kind, storage, scratch, sum(shard.kind == kind for shard in present)) for kind in KINDS
         }
@@ -60,7 +63,10 @@ class DatasetWriter:
             if timed.rows + len(grown) > self._limits.rows:
                 timed.finish()
             whole = (Conversation.FromString(one.conversation) for one in group)
-            timed.write(timings(whole, (one.timings.collected_at for one in group)))
+            noted = [one.timings for one in group]
+            timed.write(timings(whole, (one.collected_at for one in noted), (one.services for one in noted)))
+            for one in noted:
+                self.services.update(one.services)
         kept = without_timings(grown)
         self._tally.add(kept, accepted=kind == ACCEPTED)
         if kind == ACCEPTED:

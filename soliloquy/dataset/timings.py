@@ -1,7 +1,7 @@
 """Separates the times of conversations, which differ from run to run, from all that a run repeats."""
 
-from collections.abc import Iterable, Mapping
-from itertools import chain
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, repeat
 from typing import Any
 
 import pyarrow as pa
@@ -37,13 +37,15 @@ def without_timings(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
 
-def timings(conversations: Iterable[Conversation], at: Iterable[float]) -> pa.RecordBatch:
-    """Returns a row of times for each conversation; `at` is when each was collected."""
-    return timing_rows(_times(one, collected_at) for one, collected_at in zip(conversations, at, strict=True))
+def timings(
+    conversations: Iterable[Conversation], at: Iterable[float], services: Iterable[Sequence[str]] = repeat(())
+) -> pa.RecordBatch:
+    """Returns a row for each conversation; `at` is when each was collected, `services` has the digests of each."""
+    return timing_rows(map(_times, conversations, at, services))
 
 
-def _times(conversation: Conversation, collected_at: float) -> Timings:
-    times = Timings(id=conversation.id, collected_at=collected_at)
+def _times(conversation: Conversation, collected_at: float, services: Sequence[str]) -> Timings:
+    times = Timings(id=conversation.id, collected_at=collected_at, services=services)
     for turn in conversation.turns:
         for number, attempt in enumerate(turn.calculation.attempts, start=1):
             taken = {name: getattr(attempt.execution, name) for name in _OF_EXECUTIONS}

@@ -14,6 +14,7 @@ from soliloquy.dataset.storage import StorageUnavailable
 from soliloquy.recipes.judges import Judges
 from soliloquy.recipes.recipe import load_judges
 from soliloquy.runs.assignment import LOOP, SERVICES, Assignment
+from soliloquy.runs.description import described
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.events import ConversationEvent
 from soliloquy.runtime.failure import Failure
@@ -29,6 +30,7 @@ from soliloquy.v1.events_pb2 import (
     RunCancelled,
     RunChanged,
     RunStanding,
+    ServiceDescribed,
 )
 
 if TYPE_CHECKING:
@@ -82,7 +84,7 @@ async def assembled(assignment: Assignment) -> AsyncIterator[Assembly]:
             await sandboxes.start()
         judges = load_judges(assignment.classifiers)
         builders = _builders(models, models.reserve, judges, sandboxes, sandbox, datasets)
-        services = [builders[name]() for name in assignment.services]
+        services = [described(builders[name](), model, sandbox, assignment.classifiers) for name in assignment.services]
         if assignment.max_in_flight is not None:
             services = [replace(service, max_in_flight=assignment.max_in_flight) for service in services]
         # A wait takes a task and the conversation, up to 100 KB.
@@ -117,7 +119,11 @@ def steering() -> list[Service]:
             emits=(ProblemSubmitted, RunChanged, RunCancelled, CallAudited),
             reads=(*FOLLOWED, CallAudited),
         ),
-        Service(name="soliloquy", emits=(ProblemSubmitted, RunCancelled), reads=(ConversationFinished, RunStanding)),
+        Service(
+            name="soliloquy",
+            emits=(ProblemSubmitted, RunCancelled),
+            reads=(ConversationFinished, RunStanding, ServiceDescribed),
+        ),
     ]
 
 

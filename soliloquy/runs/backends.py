@@ -7,13 +7,14 @@ import math
 import os
 import time
 import uuid
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from soliloquy.recipes.recipe import find
 from soliloquy.runs.assignment import LOOP, Assignment
+from soliloquy.runs.description import described, differences
 from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.model import ModelSettings
 from soliloquy.runs.plan import Plan
@@ -34,14 +35,14 @@ from soliloquy.runtime.events import (
 from soliloquy.runtime.files import atomic_file
 from soliloquy.runtime.model.spending import Spending
 from soliloquy.runtime.model.status import EndpointStatus
-from soliloquy.runtime.reading import messages, open_ordinals
+from soliloquy.runtime.reading import descriptions, messages, open_ordinals
 from soliloquy.runtime.stage import Stage
 from soliloquy.runtime.topics import TOPIC_OF
 from soliloquy.runtime.traces.opening import TraceSettings
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from soliloquy.runtime.transports.opening import open_transport
 from soliloquy.runtime.transports.port import Transport, Unanswered
-from soliloquy.v1.events_pb2 import ConversationFinished, RunCancelled, RunStanding
+from soliloquy.v1.events_pb2 import ConversationFinished, RunCancelled, RunStanding, ServiceDescribed
 from soliloquy.v1.runs_pb2 import Run
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ class LocalBackend:
         self._folder = folder
         self._spending = spending
         self._batches: BatchSenders | None = None
+        # The descriptions of all services, once the run has ended.
+        self.services: Mapping[str, ServiceDescribed] = {}
 
     @property
     def fault(self) -> str:
@@ -93,9 +96,13 @@ class LocalBackend:
             asyncio.TaskGroup() as group,
         ):
             self._transport = transport
+            # The manifest in which they are is removed before it is written anew.
+            await transport.publish(
+                [first_event(one, source="soliloquy", time=0.0) for one in self._folder.earlier_services]
+            )
             sending = group.create_task(self._batches.run()) if self._batches else None
-            curriculum = Stage(admitting.service(), transport)
-            collector = Stage(collecting.service(journal), transport)
+            curriculum = Stage(described(admitting.service()), transport)
+            collector = Stage(described(collecting.service(journal)), transport)
             for stage in (curriculum, collector):
                 group.create_task(stage.run())
             workers = group.create_task(self._workers.run())
@@ -107,6 +114,7 @@ class LocalBackend:
             # Problems that wait for admission have not begun: there is nothing to finish.
             curriculum.stop(0.0)
             collector.stop(GRACE_SECONDS)
+            self.services = await descriptions(transport)
 
     @asynccontextmanager
     async def _open_batches(self) -> AsyncIterator["BatchSenders | None"]:
@@ -186,8 +194,12 @@ class KafkaBackend:
     # The services wait for their endpoints, and say so themselves.
     endpoints: Sequence[EndpointStatus] = ()
 
-    def __init__(self, settings: KafkaSettings, folder: RunFolder) -> None:
+    def __init__(self, plan: Plan, settings: KafkaSettings, folder: RunFolder, tell: Callable[[str], None]) -> None:
+        """`tell` hears which services differ from the plan."""
+        self._plan = plan
         self._settings = settings
+        self._tell = tell
+        self.services: Mapping[str, ServiceDescribed] = {}
         self._note = folder.working / "kafka.json"
         self._positions: dict[int, int] = {}
         self._cancelled = False
@@ -206,6 +218,8 @@ class KafkaBackend:
     async def prepared(self, run: Run, journal: "Journal") -> AsyncIterator[Transport]:
         async with open_transport(self._settings) as transport, asyncio.TaskGroup() as group:
             self._transport = transport
+            if differ := await differences(transport, self._plan.models, self._plan.noise):
+                self._tell(f"services differ from what this run was told ({differ}); the manifest says which took part")
             ends = await transport.ends(FINISHED)
             # Results from before the run began belong to other runs.
             self._positions = self._positions or ends
@@ -218,6 +232,8 @@ class KafkaBackend:
             yield transport
             collecting.cancel()
             looking.cancel()
+            with contextlib.suppress(Unanswered):
+                self.services = await descriptions(transport)
             self._write_note()
 
     async def dead_letters(self, run: Run) -> int:
@@ -271,11 +287,11 @@ class KafkaBackend:
         async for delivery in self._transport.follow(FINISHED, self._positions):
             # The collector turns an undecodable event into a dead letter and logs it.
             with contextlib.suppress(Undecodable):
-                message = message_of(delivery.event)
+                message = message_of(event := delivery.event)
                 assert isinstance(message, ConversationFinished)
                 conversation = message.conversation
                 if run_key(conversation.run) == run_key(run):
-                    await journal.add(conversation, find(run.recipe).faults(conversation))
+                    await journal.add(conversation, find(run.recipe).faults(conversation), lineage=event.lineage)
             self._positions[delivery.partition.number] = delivery.offset + 1
             if self._is_past(ends):
                 caught_up.set()

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from soliloquy.dataset.layout import KINDS, UNFINISHED_PROMPTS, WORKING
+from soliloquy.dataset.lineage import descriptions_in
 from soliloquy.dataset.lock import Locked, write_lock
-from soliloquy.dataset.manifest import MANIFEST, UnreadableManifest, read_manifest
+from soliloquy.dataset.manifest import MANIFEST, UnreadableManifest, read_manifest, services_in
 from soliloquy.dataset.storage import Storage, StorageUnavailable
 from soliloquy.recipes.prompts import own_texts
 from soliloquy.runs.plan import Plan, difference
@@ -19,6 +20,7 @@ from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.files import atomic_file, read_json, refuse_foreign, unwritable
 from soliloquy.runtime.model.agreements import FILE
 from soliloquy.runtime.model.spending import SPENDING_FILE
+from soliloquy.v1.events_pb2 import ServiceDescribed
 
 # A file of unfinished runs in the first format.
 _FIRST_FORMAT = "journal.jsonl"
@@ -45,6 +47,8 @@ class RunFolder:
         self.is_extended = False
         # The bill of that run's requests.
         self.earlier_accounts: Sequence[Mapping[str, Any]] = ()
+        # The services that took part in it.
+        self.earlier_services: Sequence[ServiceDescribed] = ()
         # The folders that did not exist, the innermost first.
         self._made: list[Path] = []
 
@@ -101,6 +105,7 @@ class RunFolder:
                 return
             self.is_extended = True
             self.earlier_accounts = manifest["arrival"].get("spent", ())
+            self.earlier_services = descriptions_in(services_in(manifest))
         elif not self.working.exists():
             self._refuse_others()
         if (self.working / _FIRST_FORMAT).exists():

@@ -15,6 +15,7 @@ from soliloquy.recipes.packages import UnknownRecipe
 from soliloquy.recipes.prompts import BrokenPrompt
 from soliloquy.runs.assignment import GatewayAssignment
 from soliloquy.runs.chat import RemoteSandbox, refusal, routes, tutoring
+from soliloquy.runs.description import differences
 from soliloquy.runs.dry_run import PILOT, forecast_from, rehearsed_forecast
 from soliloquy.runs.model import ModelSettings
 from soliloquy.runs.plan import NoneUsable, Plan, Unplayable, Unranked, problems_of, require_playable
@@ -105,6 +106,10 @@ class Plans:
             raise refusal(f"problems {request.problems!r} cannot be read ({reason}): correct the file") from error
         except (NoneUsable, UnknownRecipe, BadPackage) as error:
             raise refusal(f"problems {request.problems!r}: {error}") from error
+
+    async def differences(self, transport: Transport) -> str:
+        differ = await differences(transport, self.models, self.noise)
+        return f"services differ from what the gateway was told: {differ}" if differ else ""
 
     def offered(self, tenant: str) -> Sequence["Offered"]:
         from soliloquy_services.gateway.planning import Offered

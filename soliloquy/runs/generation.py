@@ -104,7 +104,7 @@ def generate_dataset(
             with ExitStack() as stack:
                 # The services of a Kafka ask models for many runs.
                 spending = None if kafka else stack.enter_context(_spending(plan, source, folder, tell))
-                return _generated(plan, source, folder, spending, kafka, workers, display)
+                return _generated(plan, source, folder, spending, kafka, workers, display, tell)
         except (ExceptionGroup, OSError) as error:
             raise _failure(error, folder.place) from error
 
@@ -130,6 +130,7 @@ def _generated(
     kafka: KafkaSettings | None,
     workers: Supervisor | None,
     display: Display,
+    tell: Callable[[str], None],
 ) -> GenerationResult:
     # These load what only a run needs, such as Arrow; workers are made by now, and do without it.
     from soliloquy_services.collector.dataset import counts_so_far, restore_journal, write_dataset
@@ -143,7 +144,7 @@ def _generated(
     with Journal(folder.journal) as journal:
         backend: KafkaBackend | LocalBackend
         if kafka:
-            backend = KafkaBackend(kafka, folder)
+            backend = KafkaBackend(plan, kafka, folder, tell)
         else:
             assert workers
             backend = LocalBackend(plan, folder, workers, spending)
@@ -165,6 +166,7 @@ def _generated(
                 topics=backend.topics,
                 prices=plan.prices(),
                 spent=spent,
+                services=backend.services,
                 prompts=own_texts(plan.recipe) | dict(plan.prompts) if plan.prompts else {},
             )
         else:

@@ -37,6 +37,7 @@ from soliloquy.runtime.traces.opening import recorded_traces
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from soliloquy.runtime.transports.opening import open_transport
 from soliloquy.runtime.transports.port import Transport, Unanswered
+from soliloquy.v1.events_pb2 import ServiceDescribed
 
 if TYPE_CHECKING:
     from soliloquy_services.collector.datasets import Datasets
@@ -171,7 +172,7 @@ class Worker:
         from soliloquy.runtime.transports.kafka.layout import check
 
         read = [topic + suffix for service in services for topic in service.topics for suffix in ("", RETRY)]
-        read += [TOPIC_OF[message].name for service in services for message in service.reads]
+        read += [TOPIC_OF[message].name for service in services for message in (*service.reads, ServiceDescribed)]
         # The gateway shows every topic.
         await check(settings, [shape.topic for shape in shapes()] if self._assignment.gateway else read)
         return await opened.enter_async_context(open_transport(settings))

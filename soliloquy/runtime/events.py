@@ -8,6 +8,7 @@ from typing import TypeVar
 from google.protobuf.message import DecodeError, Message
 
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.lineage import extended, short_digest
 from soliloquy.runtime.seeds import digest
 from soliloquy.runtime.topics import TOPIC_OF, TOPICS, Topic, origin
 from soliloquy.runtime.traces.spans import traceparent_of
@@ -43,7 +44,7 @@ RunEvent = (
 )
 
 # Belongs to no run.
-OtherEvent = events_pb2.CallAudited
+OtherEvent = events_pb2.CallAudited | events_pb2.ServiceDescribed
 # The key of what belongs to no tenant; none is called so.
 _NO_TENANT = "(installation)"
 
@@ -74,6 +75,8 @@ class Event:
     traceparent: str = ""
     # When the conversation and the turn of this event began.
     began: dict[str, float] = field(default_factory=dict)
+    # The digests of the services that touched the conversation, with spaces between them.
+    lineage: str = ""
     # How often the handler has failed, when it may be retried, and its last error.
     attempt: int = 0
     not_before: float = 0.0
@@ -104,6 +107,8 @@ def message_of(event: Event) -> Message:
         message = TOPICS[origin(event.topic)].message.FromString(event.payload)
     except DecodeError as error:
         raise Undecodable(f"{event.topic}: the payload of event {event.id} is no valid message ({error})") from error
+    if isinstance(message, events_pb2.ServiceDescribed) and short_digest(event.payload) != event.key:
+        raise Undecodable(f"{event.topic}: event {event.id} is not keyed by its digest")
     if isinstance(message, OtherEvent):
         return message
     assert isinstance(message, ConversationEvent | RunEvent)
@@ -149,8 +154,11 @@ def first_event(message: ConversationEvent | RunEvent | OtherEvent, *, source: s
     )
 
 
-def caused_events(cause: Event, outcome: AnyOutcome, *, source: str, time: float) -> list[Event]:
-    """Makes the events of a handler's outcome. Their ids derive from the cause, so a redelivery repeats them."""
+def caused_events(cause: Event, outcome: AnyOutcome, *, source: str, time: float, service: str = "") -> list[Event]:
+    """Makes the events of a handler's outcome. Their ids derive from the cause, so a redelivery repeats them.
+
+    `service` is the digest of the service whose handler it is.
+    """
     return [
         Event(
             id=digest(cause.id, topic.name, position),
@@ -161,6 +169,7 @@ def caused_events(cause: Event, outcome: AnyOutcome, *, source: str, time: float
             time=time,
             traceparent=cause.traceparent if key == cause.key else _traceparent_of(message),
             began=cause.began | {topic.begins: time} if topic.begins else cause.began,
+            lineage=extended(cause.lineage if key == cause.key else "", service),
         )
         for position, message in enumerate(outcome)
         for topic, key in [(topic_of(message), key_of(message))]
@@ -168,8 +177,10 @@ def caused_events(cause: Event, outcome: AnyOutcome, *, source: str, time: float
 
 
 def key_of(message: ConversationEvent | RunEvent | OtherEvent) -> str:
-    if isinstance(message, OtherEvent):
+    if isinstance(message, events_pb2.CallAudited):
         return message.tenant or _NO_TENANT
+    if isinstance(message, events_pb2.ServiceDescribed):
+        return short_digest(message.SerializeToString(deterministic=True))
     if isinstance(message, ConversationEvent) and TOPIC_OF[type(message)].key == "conversation":
         return message.conversation.id
     return run_key(run_of(message))

@@ -3,19 +3,20 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from google.protobuf.message import DecodeError, Message
 
 from soliloquy.runtime import contract, events
 from soliloquy.runtime.cancelled import CancelledRuns
+from soliloquy.runtime.lineage import extended, short_digest
 from soliloquy.runtime.metrics import TOOK, TopicMetrics
 from soliloquy.runtime.retry import Refused, RetryPolicy, Transient
 from soliloquy.runtime.topics import TOPIC_OF, TOPICS, origin
 from soliloquy.runtime.traces import spans
 from soliloquy.runtime.transports.port import Delivery
-from soliloquy.v1.events_pb2 import RunCancelled
+from soliloquy.v1.events_pb2 import RunCancelled, ServiceDescribed
 
 Handler = Callable[[Any], Awaitable[events.AnyOutcome]]
 # Also receives the delivery that carried its message.
@@ -46,6 +47,8 @@ class Service:
     """A service as its stage sees it."""
 
     name: str
+    # Published before it handles anything.
+    description: ServiceDescribed | None = None
     handlers: Mapping[type[Message], Handler] = field(default_factory=dict)
     delivery_handlers: Mapping[type[Message], DeliveryHandler] = field(default_factory=dict)
     # Events handled at once.
@@ -61,6 +64,11 @@ class Service:
     retry: RetryPolicy = field(default_factory=RetryPolicy)
 
     @property
+    def digest(self) -> str:
+        """Identifies everything that can change its answers; empty for one that is not described."""
+        return short_digest(self.description.SerializeToString(deterministic=True)) if self.description else ""
+
+    @property
     def topics(self) -> list[str]:
         return [TOPIC_OF[message].name for message in (*self.handlers, *self.delivery_handlers)]
 
@@ -68,6 +76,7 @@ class Service:
 class Handling:
     def __init__(self, service: Service, metrics: Mapping[str, TopicMetrics], cancelled: CancelledRuns) -> None:
         self._name = service.name
+        self._digest = service.digest
         self._cancelled = cancelled
         self._policy = service.retry
         self._metrics = metrics
@@ -88,7 +97,7 @@ class Handling:
             finally:
                 seconds = time.perf_counter() - began
                 self._metrics[origin(event.topic)].seconds.observe(seconds, spans.exemplar())
-            outputs = events.caused_events(event, outcome, source=self._name, time=time.time())
+            outputs = events.caused_events(event, outcome, source=self._name, time=time.time(), service=self._digest)
             for output in outputs:
                 events.checked(output)
             if spans.recording():
@@ -162,9 +171,11 @@ class Handling:
             message = events.message_of(event)
 
     def _begin(self, message: Message, delivery: Delivery) -> Awaitable[events.AnyOutcome]:
-        topic = origin(delivery.event.topic)
+        event = delivery.event
+        topic = origin(event.topic)
         if handler := self._delivery_handlers.get(topic):
-            return handler(message, delivery)
+            touched = replace(event, lineage=extended(event.lineage, self._digest))
+            return handler(message, replace(delivery, event=touched))
         return self._handlers[topic](message)
 
 

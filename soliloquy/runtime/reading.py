@@ -11,7 +11,7 @@ from soliloquy.runtime.events import Undecodable, message_of, run_key
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.topics import TOPIC_OF
 from soliloquy.runtime.transports.port import Delivery, Transport
-from soliloquy.v1.events_pb2 import RunStanding
+from soliloquy.v1.events_pb2 import RunStanding, ServiceDescribed
 from soliloquy.v1.runs_pb2 import Run
 
 # Characters of an error in the log.
@@ -42,6 +42,15 @@ async def open_ordinals(transport: Transport, run: Run) -> set[int]:
         if run_key(standing.run) == run_key(run):
             ordinals = set(standing.under_way)
     return ordinals
+
+
+async def descriptions(transport: Transport) -> dict[str, ServiceDescribed]:
+    """Returns every service that was ever described, by its digest; the latest that started comes last."""
+    found: list[tuple[float, str, ServiceDescribed]] = []
+    async for delivery, described in messages(transport.read(TOPIC_OF[ServiceDescribed].name)):
+        assert isinstance(described, ServiceDescribed)
+        found.append((delivery.event.time, delivery.event.key, described))
+    return {digest: described for _, digest, described in sorted(found, key=lambda one: one[0])}
 
 
 class NoSuchLetter(Failure):

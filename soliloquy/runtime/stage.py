@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from soliloquy.runtime import metrics
 from soliloquy.runtime.cancelled import CancelledRuns
-from soliloquy.runtime.events import Event
+from soliloquy.runtime.events import Event, first_event
 from soliloquy.runtime.handling import PERMANENT_ERRORS, Handling, NotYet, Service
 from soliloquy.runtime.lanes import Hold, Lanes
 from soliloquy.runtime.logs import EVENT, SERVICE
@@ -68,6 +68,9 @@ class Stage:
     async def run(self) -> None:
         """Serves until stopped. Raises when the transport fails or a handler raises CannotServe."""
         SERVICE.set(self._service.name)
+        if description := self._service.description:
+            described = first_event(description, source=self._service.name, time=time.time())
+            await self._transport.publish([described])
         try:
             async with asyncio.TaskGroup() as tasks:
                 self._lanes = Lanes(self._service.max_in_flight, self._run, tasks)

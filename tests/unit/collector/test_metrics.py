@@ -17,7 +17,7 @@ class Store:
     def __init__(self) -> None:
         self.ids: list[str] = []
 
-    async def add(self, conversation: Conversation, faults: list[str], origin: Origin) -> None:
+    async def add(self, conversation: Conversation, faults: list[str], origin: Origin, lineage: str = "") -> None:
         self.ids.append(conversation.id)
 
 

@@ -136,6 +136,8 @@ spec:
 {{- include "soliloquy.kafka.env" . }}
 - {name: SOLILOQUY_KAFKA_WAIT, value: {{ $root.Values.kafka.wait }}}
 - {name: SOLILOQUY_LOG_FORMAT, value: {{ $root.Values.logFormat }}}
+{{- /* The manifests of datasets name it. */}}
+- {name: SOLILOQUY_IMAGE, value: {{ include "soliloquy.image" (list $root (ternary "executor" "workers" (eq $name "executor"))) | quote }}}
 {{- if (index ($root.Files.Get "files/stages.yaml" | fromYaml) $name).model }}
 {{ include "soliloquy.model.env" $root | trim }}
 {{- end }}

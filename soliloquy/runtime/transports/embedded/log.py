@@ -20,7 +20,9 @@ T = TypeVar("T")
 Job = Callable[[sqlite3.Connection], T]
 
 PARTITIONS = 8
-FORMAT = 2
+FORMAT = 3
+# The format without the column `lineage`.
+_EARLIER = 2
 BUSY_SECONDS = 10.0
 PURGE_EVERY_SECONDS = 0.25
 # The thread checks for commits of other processes this often while it finds any, so that many are read together.
@@ -207,6 +209,10 @@ def _prepared(connection: sqlite3.Connection, path: Path) -> tuple[int, str]:
     values = "('format', ?), ('partitions', ?), ('name', abs(random()))"
     connection.execute(f"INSERT OR IGNORE INTO setting VALUES {values}", (FORMAT, PARTITIONS))
     settings = dict(connection.execute("SELECT name, value FROM setting"))
+    if settings["format"] == _EARLIER:
+        connection.execute("ALTER TABLE event ADD COLUMN lineage TEXT NOT NULL DEFAULT ''")
+        connection.execute("UPDATE setting SET value = ? WHERE name = 'format'", (FORMAT,))
+        settings["format"] = FORMAT
     connection.execute("COMMIT")
     if settings["format"] != FORMAT:
         raise LogUnavailable(

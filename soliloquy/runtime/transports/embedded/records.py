@@ -20,9 +20,9 @@ SCHEMA = [
 ]
 
 # The columns that hold an attribute of the event as it is.
-_ATTRIBUTES = ("id", "key", "source", "time", "traceparent", "attempt", "not_before", "error", "payload")
+_ATTRIBUTES = ("id", "key", "source", "time", "traceparent", "attempt", "not_before", "error", "payload", "lineage")
 COLUMNS = ", ".join(["offset", "topic", "partition", "began", *_ATTRIBUTES])
-_VALUES = "(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_VALUES = "(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _attributes = attrgetter(*_ATTRIBUTES)
 # Rows per statement: SQLite prepares a statement for every number of rows.
 _MOST_ROWS = 64

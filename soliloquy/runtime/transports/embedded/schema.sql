@@ -14,7 +14,8 @@ CREATE TABLE IF NOT EXISTS event (
   attempt INTEGER NOT NULL,
   not_before REAL NOT NULL,
   error TEXT NOT NULL,
-  payload BLOB NOT NULL
+  payload BLOB NOT NULL,
+  lineage TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX IF NOT EXISTS event_place ON event (topic, partition, offset);
 

@@ -75,6 +75,8 @@ def received(service: Service) -> Iterator[str]:
 def sent(service: Service) -> Iterator[str]:
     """Yields every topic that the service writes to."""
     yield from (TOPIC_OF[message].name for message in service.emits)
+    if service.topics:
+        yield TOPIC_OF[events_pb2.ServiceDescribed].name
     for topic in service.topics:
         yield from (topic + RETRY, topic + DLQ)
 
@@ -136,7 +138,10 @@ def _headers(*, failed: bool = False) -> Document:
         "ce_time": {"type": "string", "format": "date-time"},
         "content-type": {"type": "string", "const": CONTENT_TYPE},
     }
-    optional = {"traceparent": _text("W3C trace context.")}
+    optional = {
+        "traceparent": _text("W3C trace context."),
+        "soliloquy_lineage": _text("The digests of the services that touched the conversation."),
+    }
     if failed:
         optional |= {
             "soliloquy_attempt": _text("How often its handler has failed."),

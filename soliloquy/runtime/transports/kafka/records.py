@@ -9,6 +9,7 @@ from typing import Any
 from aiokafka import ConsumerRecord
 
 from soliloquy.runtime.events import END_OF_TIME, MAX_EVENT_BYTES, Event
+from soliloquy.runtime.lineage import checked
 from soliloquy.runtime.seeds import digest
 from soliloquy.runtime.topics import TOPICS, origin
 from soliloquy.runtime.transports.port import Delivery, Partition
@@ -17,6 +18,8 @@ Record = ConsumerRecord[Any, Any]
 CONTENT_TYPE = "application/protobuf"
 # Bytes of a header or a key: a longer one would be republished with every retry.
 _MOST_HEADER_BYTES = 8 * 1024
+# Whatever is no lineage is cut off.
+_LINEAGE = "soliloquy_lineage"
 
 
 class _Foreign(Exception):
@@ -34,6 +37,7 @@ def headers_of(event: Event) -> list[tuple[str, bytes]]:
     ]
     optional = {
         "traceparent": event.traceparent,
+        _LINEAGE: event.lineage,
         "soliloquy_began": event.began and json.dumps(event.began),
         "soliloquy_attempt": event.attempt and str(event.attempt),
         "soliloquy_not_before": event.not_before and repr(event.not_before),
@@ -68,7 +72,7 @@ def _event_of(record: Record, topic: str) -> Event:
     if record.key is None or record.value is None:
         raise _Foreign(f"it has no {'key' if record.key is None else 'payload'}: find out who wrote it")
     for name, value in (*record.headers, ("key", record.key)):
-        if value and len(value) > _MOST_HEADER_BYTES:
+        if value and len(value) > _MOST_HEADER_BYTES and name != _LINEAGE:
             raise _Foreign(f"its {name[:80]} has {len(value)} bytes, above the limit of {_MOST_HEADER_BYTES}")
     try:
         return Event(
@@ -80,6 +84,7 @@ def _event_of(record: Record, topic: str) -> Event:
             time=_seconds(datetime.fromisoformat(headers["ce_time"]).timestamp()),
             traceparent=headers.get("traceparent", ""),
             began=_began(headers.get("soliloquy_began", "{}")),
+            lineage=_lineage(record),
             attempt=_attempt(headers.get("soliloquy_attempt", "0")),
             not_before=_seconds(float(headers.get("soliloquy_not_before", 0))),
             error=headers.get("soliloquy_error", ""),
@@ -96,6 +101,11 @@ def _began(text: str) -> dict[str, float]:
     return {name: _seconds(at) for name, at in began.items()}
 
 
+def _lineage(record: Record) -> str:
+    found = next((value for name, value in record.headers if name == _LINEAGE), None) or b""
+    return checked(found[:_MOST_HEADER_BYTES].decode(errors="ignore"))
+
+
 def _seconds(value: object) -> float:
     if not isinstance(value, float) or not 0 <= value < END_OF_TIME:
         raise ValueError(f"{value!r} is no time")
@@ -110,7 +120,7 @@ def _attempt(text: str) -> int:
 
 def _texts(record: Record) -> dict[str, str]:
     try:
-        return {name: value.decode() for name, value in record.headers if value is not None}
+        return {name: value.decode() for name, value in record.headers if value is not None and name != _LINEAGE}
     except UnicodeDecodeError as error:
         raise _Foreign(f"its headers are no text ({error}): find out who wrote it") from error
 
