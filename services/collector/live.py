@@ -255,7 +255,7 @@ class LiveDataset:
                 "duplicates": self._duplicates,
                 "topics": topics,
                 "segments": segment.number + 1,
-                "services": listed(counted(self._services) + writer.services, self._described, self._services),
+                "services": listed(counted(self._services, writer.services), self._described, self._services),
                 **({"forgotten": self.forgotten} if self.forgotten else {}),
             },
         }

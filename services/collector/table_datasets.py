@@ -57,7 +57,7 @@ class TableDatasets:
         self._turn = asyncio.Lock()
         self._stopping = False
         self.damaged: set[str] = set()
-        self.services: dict[str, ServiceDescribed] = {}
+        self._writer.services = self.services = dict[str, ServiceDescribed]()
         self.fault = ""
 
     async def __aenter__(self) -> Self:

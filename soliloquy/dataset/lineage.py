@@ -28,8 +28,11 @@ def listed(counts: Counter[str], described: Descriptions, earlier: Iterable[Row]
     return sorted(rows, key=lambda row: (str(row["service"]), row["digest"]))
 
 
-def counted(rows: Iterable[Row]) -> Counter[str]:
-    return Counter({row["digest"]: row["conversations"] for row in rows})
+def counted(rows: Iterable[Row], more: Counter[str]) -> Counter[str]:
+    """Adds to the counts of the rows, of which none goes: it has what is known of its service."""
+    counts = Counter({row["digest"]: row["conversations"] for row in rows})
+    counts.update(more)
+    return counts
 
 
 def uncounted(rows: Iterable[Row]) -> list[Row]:
@@ -47,6 +50,22 @@ def descriptions_in(rows: Iterable[Row]) -> list[ServiceDescribed]:
         )
         for row in rows
         if "settings" in row
+    ]
+
+
+# A property of a table with the facts of one service ends with its digest.
+_PROPERTY = "soliloquy.service."
+
+
+def as_properties(described: Descriptions) -> dict[str, str]:
+    return {f"{_PROPERTY}{digest}": json.dumps(_row(one)) for digest, one in described.items()}
+
+
+def from_properties(properties: Mapping[str, str]) -> list[Row]:
+    return [
+        json.loads(told) | {"digest": name.removeprefix(_PROPERTY), "conversations": 0}
+        for name, told in properties.items()
+        if name.startswith(_PROPERTY)
     ]
 
 

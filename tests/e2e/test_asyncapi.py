@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -88,11 +89,11 @@ def test_operations_are_what_the_services_receive_and_send(document: dict[str, A
 
 
 def test_headers_are_those_that_travel(document: dict[str, Any]) -> None:
-    event = Event(id="1", topic="student.replied", key="c", payload=b"", source="student", time=0.0, traceparent="00-1")
-    failed = Event(
-        id="1", topic="student.replied.retry", key="c", payload=b"", source="student", time=0.0, traceparent="00-1",
-        attempt=1, not_before=1.0, error="busy",
+    event = Event(
+        id="1", topic="student.replied", key="c", payload=b"", source="student", time=0.0, traceparent="00-1",
+        lineage="0123456789ab",
     )  # fmt: skip
+    failed = replace(event, topic="student.replied.retry", attempt=1, not_before=1.0, error="busy")
     for each, schema in ((event, "Event"), (failed, "FailedEvent")):
         described = document["components"]["schemas"][schema]
         assert described["properties"].keys() == dict(headers_of(each)).keys()

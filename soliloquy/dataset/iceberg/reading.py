@@ -9,9 +9,10 @@ from typing import Any
 import pyarrow as pa
 
 from soliloquy.dataset.iceberg.files import DataFile, MissingFile, Span, bucket_rows, data_files, rows_in
-from soliloquy.dataset.iceberg.rows import BUCKET_ORDINALS, COLLECTED_AT, leaves, pruned
+from soliloquy.dataset.iceberg.rows import BUCKET_ORDINALS, COLLECTED_AT, SERVICES, leaves, pruned
 from soliloquy.dataset.iceberg.tables import Location, Tables, attempt, equal
 from soliloquy.dataset.layout import ACCEPTED, REJECTED
+from soliloquy.dataset.lineage import from_properties
 from soliloquy.dataset.rows import REASONS, RECIPE, messages, schema
 from soliloquy.dataset.selection import Filter, MissingDataset, NoDataset, condition, selected
 from soliloquy.dataset.source import AFTER
@@ -51,7 +52,8 @@ class TableRows:
         self.table = tables.conversations
         self._prompts = dict(found[0]["prompts"])
         run = json.loads(found[0]["identity"])
-        self.manifest: dict[str, Any] = {"run": run, "shards": [], "arrival": {}, "cost": {}}
+        arrival = {"services": from_properties(self.table.properties)}
+        self.manifest: dict[str, Any] = {"run": run, "shards": [], "arrival": arrival, "cost": {}}
         snapshot = self.table.metadata.current_snapshot()
         # The commits that had been made when the dataset was opened.
         self._whole = Span(begin=0, end=(snapshot.sequence_number or 0) if snapshot else 0)
@@ -96,14 +98,17 @@ class TableRows:
                         yield matching.replace_schema_metadata({RECIPE: self._recipe, AFTER: place})
 
     def timings(self) -> Iterator[pa.RecordBatch]:
-        wanted = schema(self._recipe).append(COLLECTED_AT)
+        wanted = schema(self._recipe).append(COLLECTED_AT).append(SERVICES)
         for kind in (ACCEPTED, REJECTED):
             files = [file for file in self.files(kind) if file.meets(self._whole)]
             for _, alike in groupby(files, lambda file: file.bucket):
                 for batch in self._bucket(kind, [*alike], wanted, self._whole):
                     timed = batch.filter(batch[COLLECTED_AT.name].is_valid())
-                    whole = map(Conversation.FromString, messages(timed.drop_columns([COLLECTED_AT.name])))
-                    yield timings(whole, timed[COLLECTED_AT.name].to_pylist())
+                    whole = map(
+                        Conversation.FromString, messages(timed.drop_columns([COLLECTED_AT.name, SERVICES.name]))
+                    )
+                    services = (each or () for each in timed[SERVICES.name].to_pylist())
+                    yield timings(whole, timed[COLLECTED_AT.name].to_pylist(), services)
 
     def prompts(self) -> Mapping[str, str]:
         return self._prompts

@@ -17,6 +17,9 @@ FORGOTTEN = "forgotten"
 _LABELS = "labels"
 # When the conversation was collected, in seconds since 1970; imported conversations have no times.
 COLLECTED_AT = pa.field("collected_at", pa.float64())
+# The digests of the services that touched it.
+SERVICES = pa.field("services", pa.list_(pa.string()))
+_NOTED = (REASONS.name, COLLECTED_AT.name, SERVICES.name)
 _OWN = (
     pa.field("dataset", pa.string()),
     pa.field("kind", pa.string()),
@@ -25,6 +28,7 @@ _OWN = (
     pa.field("arrival", pa.int64()),
     REASONS,
     COLLECTED_AT,
+    SERVICES,
     # The position of its event.
     pa.field("origin", pa.struct([("topic", pa.string()), ("partition", pa.int32()), ("offset", pa.int64())])),
 )
@@ -47,6 +51,7 @@ def table_rows(dataset: str, group: Sequence[Collected], kind: pa.Schema) -> pa.
         "bucket": pa.array([one.ordinal // BUCKET_ORDINALS for one in group], pa.int32()),
         REASONS.name: pa.array([list(one.reasons) for one in group], REASONS.type),
         COLLECTED_AT.name: pa.array([one.timings.collected_at if one.HasField("timings") else None for one in group]),
+        SERVICES.name: pa.array([list(one.timings.services) for one in group], SERVICES.type),
         "origin": pa.array([_place(one) for one in group], _ORIGIN),
     }
     found = pa.StructArray.from_arrays(list(columns.values()), list(columns))
@@ -67,7 +72,7 @@ def recipe_rows(batch: pa.RecordBatch, wanted: pa.Schema) -> pa.RecordBatch:
         fitted = _fitted(stored, kind, own)
     except _Lacking:
         earlier = pa.RecordBatch.from_struct_array(_fitted(stored, _nullable(kind), own))
-        kept = [name for name in wanted.names if name not in (REASONS.name, COLLECTED_AT.name)]
+        kept = [name for name in wanted.names if name not in _NOTED]
         filled = rows(messages(earlier.select(kept).replace_schema_metadata(wanted.metadata)), recipe)
         for name in set(wanted.names) - set(kept):
             filled = filled.append_column(wanted.field(name), earlier[name].cast(wanted.field(name).type))

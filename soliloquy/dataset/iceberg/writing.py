@@ -33,6 +33,7 @@ from soliloquy.dataset.iceberg.tables import (
 from soliloquy.dataset.iceberg.versions import columns_by, require_known_columns
 from soliloquy.dataset.ids import IdSet
 from soliloquy.dataset.layout import ACCEPTED, REJECTED
+from soliloquy.dataset.lineage import NONE_KNOWN, Descriptions, as_properties
 from soliloquy.dataset.manifest import identity
 from soliloquy.dataset.record import as_record, record_text
 from soliloquy.dataset.storage import StorageUnavailable
@@ -81,6 +82,8 @@ class TableWriter:
         self._writers: dict[str, FileWriter] = {}
         # Names the log whose conversations are added; empty for any.
         self.installation = ""
+        # The descriptions of services, which the table keeps.
+        self.services: Descriptions = NONE_KNOWN
         # The value of UNREAD when the table was last looked at.
         self.unread = ""
 
@@ -162,6 +165,12 @@ class TableWriter:
                 if change.table_metadata is not table.metadata:
                     change.set_properties(columns_by(recipe))
             self._writers[recipe] = FileWriter(table, recipe)
+        touched = {digest for _, one in arrivals for digest in one.timings.services}
+        known = as_properties({digest: self.services[digest] for digest in touched & self.services.keys()})
+        if known.keys() - table.properties.keys():
+            table = self._synced()
+            with _Change(table) as change:
+                change.set_properties(known)
         return table
 
     def _introduce(self, dataset: str, run: Run) -> None:

@@ -6,6 +6,7 @@ import re
 import shutil
 import tempfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -21,6 +22,8 @@ from pydantic_core import to_json
 from soliloquy.dataset.card import DatasetSummary, title
 from soliloquy.dataset.columns import below, named, problems, students, value_counts
 from soliloquy.dataset.labelling import described_labels
+from soliloquy.dataset.lineage import listed
+from soliloquy.dataset.manifest import services_in
 from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.dataset.report.findings import Families, Findings
 from soliloquy.dataset.report.overview import overview
@@ -186,9 +189,15 @@ def write_report(dataset: Dataset, out: Path, families: Families) -> DatasetSumm
             for batch in dataset.batches(without=_UNREAD, rejected=rejected):
                 found.add(batch, rejected=rejected)
                 _add_blocks(batch.take(pa.array(range(0, len(batch), every))) if every > 1 else batch, index, body)
+        services: Counter[str] = Counter()
         for batch in dataset.timings():
             found.durations.add(batch)
-        counted = DatasetSummary(manifest=dataset.manifest, accepted=found.accepted, rejected=found.rejected)
+            services.update(value_counts(pc.list_flatten(batch["services"])))
+        # The manifest of a table does not count them.
+        arrival = {"services": listed(services, {}, services_in(dataset.manifest))}
+        counted = DatasetSummary(
+            manifest=dataset.manifest | {"arrival": arrival}, accepted=found.accepted, rejected=found.rejected
+        )
         body.seek(0)
         with atomic_file(out) as file:
             file.write(_page(counted, found, index).encode())

@@ -1,9 +1,14 @@
 """A run is over when its dataset holds all its conversations, and until then it is steered like any other."""
 
+import time
 from contextlib import aclosing
 
 import pytest
 
+from soliloquy.runs.description import described
+from soliloquy.runs.model import ModelSettings
+from soliloquy.runtime.events import first_event
+from soliloquy.runtime.handling import Service
 from soliloquy.v1.gateway_pb2 import (
     CancelRunRequest,
     DatasetState,
@@ -43,6 +48,20 @@ async def nearly_over(gateway: Gateway, run: str) -> tuple[RunState, DatasetStat
 
 def ended(last: RunStatus) -> tuple[RunState, DatasetState, str]:
     return last.state, last.dataset, last.because
+
+
+async def test_a_run_says_at_its_start_which_services_differ_from_what_it_was_told(
+    connect: Connect, collecting: Collecting
+) -> None:
+    other = ModelSettings(noise="real")
+    services = [described(Service(name=name), other) for name in ("student", "tutor", "collector")]
+    descriptions = [one.description for one in services if one.description]
+    async with connect() as transport, growing(transport, collecting), opened(transport) as gateway:
+        first = await gateway.start_run(asked("first"))
+        await transport.publish([first_event(one, source="test", time=time.time()) for one in descriptions])
+        second = await gateway.start_run(asked("second"))
+    differ = "services differ from what the gateway was told: student, tutor: noise real, not none"
+    assert (first.because, second.because) == ("", differ)
 
 
 async def test_a_run_is_finished_when_its_dataset_is_written_and_a_pause_changes_nothing(

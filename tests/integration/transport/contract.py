@@ -15,6 +15,7 @@ from soliloquy.runtime.retry import CannotServe, Refused, Transient
 from soliloquy.runtime.stage import Stage
 from soliloquy.runtime.transports.port import Delivery
 from soliloquy.v1 import events_pb2, model_pb2
+from soliloquy.v1.events_pb2 import ServiceDescribed
 from tests.integration.transport.support import (
     QUICK,
     Connect,
@@ -46,6 +47,28 @@ class TransportContract:
         assert {delivery.event.key for delivery in replies} == {event.key for event in events}
         assert len({delivery.event.id for delivery in replies}) == 50
         assert {delivery.event.source for delivery in replies} == {"student"}
+
+    async def test_an_event_names_the_services_that_touched_its_conversation_and_they_are_described(
+        self, connect: Connect
+    ) -> None:
+        tutor = replace(student(reply), description=ServiceDescribed(service="tutor", settings='{"model": "first"}'))
+        changed = replace(tutor, description=ServiceDescribed(service="tutor", settings='{"model": "second"}'))
+        earlier = "0123456789ab"
+        async with connect() as transport:
+            for number, service in enumerate((tutor, changed, tutor)):
+                await transport.publish([replace(started(f"c{number}"), lineage=earlier)])
+                async with serving(service, transport):
+                    await until(lambda: idle(transport))
+            replies = await held(transport, "student.replied")
+            known = await reading.descriptions(transport)
+        assert {one.event.key: one.event.lineage for one in replies} == {
+            "c0": f"{earlier} {tutor.digest}",
+            "c1": f"{earlier} {changed.digest}",
+            "c2": f"{earlier} {tutor.digest}",
+        }
+        # The one that started last comes last.
+        assert [*known] == [changed.digest, tutor.digest]
+        assert known[changed.digest] == changed.description
 
     async def test_a_log_keeps_its_name(self, connect: Connect) -> None:
         async with connect() as transport, connect() as again:

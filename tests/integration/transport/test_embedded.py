@@ -174,6 +174,18 @@ async def test_a_damaged_log_is_refused_with_what_to_do(address: str) -> None:
             await held(transport, "conversation.started")
 
 
+async def test_a_log_of_the_earlier_format_goes_on(address: str) -> None:
+    async with open_log(address) as transport:
+        await transport.publish([started("c1")])
+    with closing(sqlite3.connect(address)) as connection, connection:
+        connection.execute("UPDATE setting SET value = 2 WHERE name = 'format'")
+        connection.execute("ALTER TABLE event DROP COLUMN lineage")
+    async with open_log(address) as transport:
+        await transport.publish([replace(started("c2"), lineage="0123456789ab")])
+        found = await held(transport, "conversation.started")
+    assert {one.event.key: one.event.lineage for one in found} == {"c1": "", "c2": "0123456789ab"}
+
+
 async def test_a_log_of_another_format_is_refused(address: str) -> None:
     async with open_log(address):
         pass

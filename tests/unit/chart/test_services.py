@@ -17,6 +17,7 @@ from soliloquy.cli.service import _HANDLERS, KAFKA_WAIT
 from soliloquy.cli.service_options import PASSWORD_FILE, VARIABLES
 from soliloquy.runs.assembly import declared
 from soliloquy.runs.assignment import SERVICES
+from soliloquy.runs.description import IMAGE
 from tests.chart.render import CHART, HELMS, Document, Values, load, rendered
 from tests.unit.chart.objects import (
     PUBLIC,
@@ -86,7 +87,7 @@ def test_every_variable_is_one_that_its_command_reads() -> None:
     for _, pod in pods(objects(SECURED, {"model": {"engine": "openai", "baseUrl": "https://api.example.com/v1"}})):
         for each in pod["spec"]["containers"]:
             found, _ = command(each["args"])
-            known = {KAFKA_WAIT, LOG_FORMAT, TRACE_SHARE, PASSWORD_FILE, *VARIABLES}
+            known = {KAFKA_WAIT, IMAGE, LOG_FORMAT, TRACE_SHARE, PASSWORD_FILE, *VARIABLES}
             known |= {str(option.envvar) for option in found.params if isinstance(option, click.Option)}
             assert {name for name in environment(each) if name.startswith("SOLILOQUY_")} <= known
             seen.add(found.name)

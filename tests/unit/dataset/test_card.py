@@ -2,6 +2,7 @@
 
 import shlex
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 from huggingface_hub import DatasetCard
@@ -86,6 +87,19 @@ def test_a_card_tells_how_many_came_to_the_answer_and_lists_no_more_than_a_perso
     assert "| student 048 | 1 | 1.7 % |" in text
     assert "| 11 others | 11 | 18.3 % |" in text
     assert "student 049" not in text
+
+
+def test_a_card_lists_the_services_and_those_that_nobody_described() -> None:
+    made, settings = counted(), {"model": "small | fast", "noise": "none"}
+    described = {"service": "tutor", "version": "1.0", "image": "workers:1.0", "settings": settings}
+    rows = [
+        described | {"digest": "d1", "conversations": 1200},
+        {"service": "unknown", "digest": "d2", "conversations": 3},
+    ]
+    text = card(replace(made, manifest={**made.manifest, "arrival": {"services": rows}}))
+    assert "| tutor | 1.0 | workers:1.0 | small \\| fast | none | 1,200 | d1 |" in text.splitlines()
+    assert "| unknown |  |  |  |  | 3 | d2 |" in text.splitlines()
+    assert "## Services" not in card(made)
 
 
 def test_a_card_tells_who_the_tutors_were() -> None:

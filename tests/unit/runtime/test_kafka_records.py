@@ -52,6 +52,20 @@ def test_an_event_comes_back_as_it_went() -> None:
     assert delivery_of(record(replace(sent, replayed=True)), PLACE).event.replayed
 
 
+def test_a_lineage_comes_back_without_what_is_none_and_an_event_may_lack_it() -> None:
+    sent = replace(event(), lineage="0123456789ab ba9876543210")
+    assert delivery_of(record(sent), PLACE).event == sent
+    others = [header for header in headers_of(event()) if header[0] != "soliloquy_lineage"]
+    assert delivery_of(record(sent, headers=others), PLACE).event.lineage == ""
+    for written, lineage in [
+        (b"0123456789ab \xff\xfe <script>", "0123456789ab"),
+        (b"0123456789ab " + b"x" * 500_000, "0123456789ab"),
+        (b"", ""),
+    ]:
+        found = delivery_of(record(sent, headers=[*others, ("soliloquy_lineage", written)]), PLACE).event
+        assert (found.flaw, found.lineage) == ("", lineage)
+
+
 def test_the_headers_are_cloud_events_in_binary_mode() -> None:
     headers = dict(headers_of(event()))
     assert headers["ce_specversion"] == b"1.0"

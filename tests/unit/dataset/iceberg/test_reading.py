@@ -5,10 +5,13 @@ from pathlib import Path
 import pytest
 
 from soliloquy.dataset.iceberg.tables import Location, Tables
+from soliloquy.dataset.iceberg.writing import TableWriter
 from soliloquy.dataset.reading import Dataset, NoDataset, place_after
+from soliloquy.dataset.report.writing import write_report
 from soliloquy.dataset.timings import timings_by_id
 from soliloquy.v1.conversation_pb2 import Conversation
-from tests.unit.dataset.iceberg.catalogs import catalog_in, commit
+from soliloquy.v1.events_pb2 import ServiceDescribed
+from tests.unit.dataset.iceberg.catalogs import catalog_in, collected, commit
 from tests.unit.dataset.small import small
 
 
@@ -54,6 +57,24 @@ def test_datasets_in_one_table_are_apart(location: Location) -> None:
     assert [found.run.id for found in Dataset(other)] == ["other"]
     assert Dataset(other).count(rejected=True) == 0
     assert [found.id for found in Dataset(f"{location}/run").conversations(rejected=True)] == ["c1", "c2"]
+
+
+def test_a_table_keeps_the_services_of_its_conversations(location: Location, tmp_path: Path) -> None:
+    described = ServiceDescribed(service="tutor", version="1.0", settings='{"model": "small"}')
+    group = collected([one(1), one(2), one(3)])
+    for each, services in zip(group, (["d1"], ["d1", "d2"], ()), strict=True):
+        each.timings.services.extend(services)
+    writer = TableWriter(location)
+    writer.services = {"d1": described, "d3": described}
+    writer.append([("run", each) for each in group])
+    dataset = Dataset(f"{location}/run")
+    assert [list(one.services) for one in timings_by_id(dataset.timings()).values()] == [["d1"], ["d1", "d2"], []]
+    counted = write_report(dataset, tmp_path / "report.html", lambda bank: {})
+    told = {"service": "tutor", "version": "1.0", "settings": {"model": "small"}}
+    assert counted.manifest["arrival"]["services"] == [
+        told | {"digest": "d1", "conversations": 2},
+        {"service": "unknown", "digest": "d2", "conversations": 1},
+    ]
 
 
 def test_times_are_read_for_accepted_and_rejected_conversations(location: Location) -> None:
