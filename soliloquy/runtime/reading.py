@@ -46,11 +46,11 @@ async def open_ordinals(transport: Transport, run: Run) -> set[int]:
 
 async def descriptions(transport: Transport) -> dict[str, ServiceDescribed]:
     """Returns every service that was ever described, by its digest; the latest that started comes last."""
-    found: list[tuple[float, str, ServiceDescribed]] = []
+    found: dict[str, tuple[float, ServiceDescribed]] = {}
     async for delivery, described in messages(transport.read(TOPIC_OF[ServiceDescribed].name)):
         assert isinstance(described, ServiceDescribed)
-        found.append((delivery.event.time, delivery.event.key, described))
-    return {digest: described for _, digest, described in sorted(found, key=lambda one: one[0])}
+        found[delivery.event.key] = delivery.event.time, described
+    return {digest: described for digest, (_, described) in sorted(found.items(), key=lambda one: one[1][0])}
 
 
 class NoSuchLetter(Failure):
