@@ -75,7 +75,7 @@ class Event:
     traceparent: str = ""
     # When the conversation and the turn of this event began.
     began: dict[str, float] = field(default_factory=dict)
-    # The digests of the services that touched the conversation, with spaces between them.
+    # The digests of the services that touched the conversation or an earlier attempt at its problem, with spaces.
     lineage: str = ""
     # How often the handler has failed, when it may be retried, and its last error.
     attempt: int = 0
@@ -169,7 +169,7 @@ def caused_events(cause: Event, outcome: AnyOutcome, *, source: str, time: float
             time=time,
             traceparent=cause.traceparent if key == cause.key else _traceparent_of(message),
             began=cause.began | {topic.begins: time} if topic.begins else cause.began,
-            lineage=extended(cause.lineage if key == cause.key else "", service),
+            lineage=extended(cause.lineage, service),
         )
         for position, message in enumerate(outcome)
         for topic, key in [(topic_of(message), key_of(message))]

@@ -22,6 +22,7 @@ def extended(lineage: str, service: str) -> str:
     return lineage if service in lineage or lineage.count(" ") + 1 >= MOST else f"{lineage} {service}".lstrip()
 
 
+@lru_cache
 def checked(text: str) -> str:
     """Returns what is a lineage of a text that anybody may have written."""
     return " ".join(islice(dict.fromkeys(found[0] for found in _DIGEST.finditer(text)), MOST))

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from soliloquy.client import Sandbox
+from soliloquy.dataset.manifest import read_manifest, services_in
+from soliloquy.dataset.storage import Storage
 from soliloquy.problems.sources import problem_source
 from soliloquy.runs.assignment import SERVICES
 from soliloquy.runtime.events import first_event
@@ -183,3 +185,24 @@ async def test_up_starts_every_service_ready_replaces_what_dies_or_is_outdated_a
         workers = worker_pids(pid)
         supervisor.process.kill()
         await until(lambda: not any(map(alive, workers)))
+
+
+@pytest.mark.thorough
+async def test_a_run_is_told_of_a_tutor_that_differs_and_its_manifest_lists_both(
+    topics: KafkaSettings, tmp_path: Path
+) -> None:
+    async with running("up", "--data", tmp_path / "up", "--sandboxes", "1", kafka=topics) as supervisor:
+        await supervisor.says(f"up: {len(SERVICES)} services ready in {len(SERVICES)} processes on {topics.bootstrap}")
+        async with running("service", "tutor", "--noise", "real", *ANY_PORT, kafka=topics) as other:
+            await other.address("tutor")
+            wanted = ("--problems", "arithmetic", "--conversations", "24", "--in-flight", "12")
+            async with running("generate", *wanted, "--out", tmp_path / "out", kafka=topics) as run:
+                status, lines = await run.ended()
+    assert status == 0, lines
+    assert any("services differ from what this run was told (tutor: noise real, not none)" in line for line in lines)
+    manifest = read_manifest(Storage(tmp_path / "out"))
+    assert manifest
+    rows = services_in(manifest)
+    tutors = {row["settings"]["noise"]: row["conversations"] for row in rows if row["service"] == "tutor"}
+    assert set(tutors) == {"none", "real"}
+    assert {row["service"] for row in rows} == {*SERVICES} - {"planner", "collector"}
