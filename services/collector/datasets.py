@@ -35,7 +35,7 @@ class Datasets(AbstractAsyncContextManager["Datasets"], Protocol):
         """Counts the conversations that readers find; None while more are about to be."""
 
     async def record(self, changed: RunChanged) -> None:
-        """Keeps the request and the state of a run with its dataset."""
+        """Keeps the request and the state of a run with its dataset; removes the dataset of a run that is deleted."""
 
     def place(self, growing: str) -> object:
         """Returns where the dataset is, as a person reads it."""

@@ -3,20 +3,21 @@
 import asyncio
 import contextlib
 import logging
+import shutil
 from collections import Counter, OrderedDict
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
 from soliloquy.dataset.layout import KINDS, PROMPTS, TIMED, WORKING
 from soliloquy.dataset.lock import FOLDER_LOCK, write_lock
-from soliloquy.dataset.manifest import first_missing, forgotten_in, read_manifest, shards_of
+from soliloquy.dataset.manifest import MANIFEST, first_missing, forgotten_in, read_manifest, shards_of
 from soliloquy.dataset.record import write_record
 from soliloquy.dataset.storage import Storage
 from soliloquy.runtime.events import run_key
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import RunChanged, ServiceDescribed
-from soliloquy.v1.runs_pb2 import Run
+from soliloquy.v1.runs_pb2 import Run, RunState
 from soliloquy_services.collector.metrics import BLOCKED
 from soliloquy_services.collector.settings import IN_FLIGHT, LiveSettings
 
@@ -42,6 +43,8 @@ class LiveDatasets:
         self._at = settings.store or str(settings.data)
         self._open: OrderedDict[str, LiveDataset] = OrderedDict()
         self._opening = asyncio.Lock()
+        # Keeps a dataset that is being written from removal.
+        self._turn = asyncio.Lock()
         # The runs whose conversations are written at once.
         self._ending: set[str] = set()
         self._stopping = False
@@ -127,8 +130,25 @@ class LiveDatasets:
         return None
 
     async def record(self, changed: RunChanged) -> None:
-        """Keeps the request and the state of a run beside its dataset."""
-        await asyncio.to_thread(write_record, self.place(run_key(changed.run)), changed)
+        """Keeps the request and the state of a run beside its dataset; removes the dataset of a run that is deleted."""
+        growing = run_key(changed.run)
+        if changed.state != RunState.RUN_STATE_DELETED:
+            await asyncio.to_thread(write_record, self.place(growing), changed)
+            return
+        # Nothing is added to it any more: its run was over.
+        async with self._turn:
+            if dataset := self._open.pop(growing, None):
+                dataset.close()
+            await asyncio.to_thread(self._remove, growing)
+
+    def _remove(self, growing: str) -> None:
+        place = self.place(growing)
+        # A dataset without its manifest holds nothing, wherever a kill ends this.
+        if place.read(MANIFEST) is not None:
+            place.remove(MANIFEST)
+        with contextlib.suppress(FileNotFoundError):
+            place.remove_all()
+        shutil.rmtree(self._settings.data / growing, ignore_errors=True)
 
     @property
     def unread(self) -> str:
@@ -178,7 +198,8 @@ class LiveDatasets:
     async def _roll_always(self) -> None:
         while not self._stopping:
             self._woken.clear()
-            self.fault = await self._roll(self._settings.shard_seconds)
+            async with self._turn:
+                self.fault = await self._roll(self._settings.shard_seconds)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(PAUSE_SECONDS if self.fault else LOOK_SECONDS):
                     await self._woken.wait()

@@ -24,7 +24,7 @@ from soliloquy.v1.events_pb2 import (
     RunStored,
     ServiceDescribed,
 )
-from soliloquy.v1.runs_pb2 import Run
+from soliloquy.v1.runs_pb2 import Run, RunState
 from soliloquy_services.collector.datasets import Datasets
 
 LOOK_SECONDS = 1.0
@@ -56,6 +56,7 @@ class Reconciliation:
         # The runs whose datasets have lost something, and the pending ones of which the topics hold nothing more.
         self._damaged: set[str] = set()
         self._exhausted: set[str] = set()
+        self._deleted: set[str] = set()
         # Why runs are left alone until a retry.
         self._faults: dict[str, str] = {}
         self._retry_at = 0.0
@@ -93,6 +94,10 @@ class Reconciliation:
                 async for _, stored in self._read(TOPIC_OF[RunStored].name):
                     assert isinstance(stored, RunStored)
                     self._announced[run_key(stored.run)] = stored
+                async for _, changed in self._read(TOPIC_OF[RunChanged].name):
+                    assert isinstance(changed, RunChanged)
+                    if changed.state == RunState.RUN_STATE_DELETED:
+                        self._deleted.add(run_key(changed.run))
                 return
             await asyncio.sleep(LOOK_SECONDS)
 
@@ -115,6 +120,8 @@ class Reconciliation:
         self._counted.pop(growing, None)
         self._pending.pop(growing, None)
         self._exhausted.discard(growing)
+        if changed.state == RunState.RUN_STATE_DELETED:
+            self._deleted.add(growing)
         if changed.HasField("progress"):
             self._counted[growing] = changed
             known = self._announced.get(growing)
@@ -135,7 +142,7 @@ class Reconciliation:
         self._datasets.damaged.clear()
         self._exhausted -= self._damaged
         lacking = {growing for growing in list(self._pending) if await self._lacks(growing)}
-        asked = (lacking | self._damaged) - self._faults.keys()
+        asked = (lacking | self._damaged) - self._faults.keys() - self._deleted
         if not (marked or asked):
             return
         await self._read_again(None if marked else asked)
@@ -179,7 +186,8 @@ class Reconciliation:
         async for _, collected in self._read(TOPIC_OF[ConversationCollected].name):
             assert isinstance(collected, ConversationCollected)
             conversation, place = collected.conversation, collected.finished
-            is_asked = runs is None or run_key(conversation.run) in runs
+            growing = run_key(conversation.run)
+            is_asked = (runs is None or growing in runs) and growing not in self._deleted
             if is_asked and origin(place.topic) == _FINISHED and not await self._holds(conversation):
                 lacking[conversation.id] = list(collected.reasons)
                 first = starts[place.topic]

@@ -18,7 +18,7 @@ from soliloquy.runtime.traces import spans
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import RunChanged, ServiceDescribed
-from soliloquy.v1.runs_pb2 import Run
+from soliloquy.v1.runs_pb2 import Run, RunState
 from soliloquy_services.collector.journal import collected_now
 from soliloquy_services.collector.metrics import BLOCKED
 from soliloquy_services.collector.settings import LiveSettings
@@ -94,7 +94,11 @@ class TableDatasets:
         return await self._ask(self._writer.count, run_key(run))
 
     async def record(self, changed: RunChanged) -> None:
-        await self._ask(self._writer.record, run_key(changed.run), changed)
+        growing = run_key(changed.run)
+        if changed.state == RunState.RUN_STATE_DELETED:
+            await self._ask(self._writer.delete, growing)
+        else:
+            await self._ask(self._writer.record, growing, changed)
 
     def place(self, growing: str) -> str:
         return f"{self._location}/{growing}"

@@ -109,6 +109,10 @@ class KnownRun:
         return self.changed.state in OVER
 
     @property
+    def is_deleted(self) -> bool:
+        return self.changed.state == RunState.RUN_STATE_DELETED
+
+    @property
     def is_steered(self) -> bool:
         """Whether the gateway drives the run."""
         return self.changed.state in (RunState.RUN_STATE_RUNNING, RunState.RUN_STATE_PAUSED)
@@ -253,7 +257,8 @@ class RunTable:
     def page(self, tenant: str, serialised: bytes) -> ListRunsResponse:
         """Takes a serialised ListRunsRequest: with the tenant it is also the key of all who watch this page."""
         request = ListRunsRequest.FromString(serialised)
-        chosen = [known for known in self.seen_by(tenant) if request.state in (known.changed.state, 0)]
+        there = (known for known in self.seen_by(tenant) if not known.is_deleted)
+        chosen = [known for known in there if request.state in (known.changed.state, 0)]
         rows, token = page(
             chosen, lambda known: (known.changed.requested_at, known.id), request.page_size, request.page_token
         )
@@ -299,6 +304,8 @@ class RunTable:
 
 
 def _dataset(known: KnownRun) -> DatasetState:
+    if known.is_deleted:
+        return DatasetState.DATASET_STATE_UNSPECIFIED
     if known.loss:
         return DatasetState.DATASET_STATE_INCOMPLETE
     written = known.is_over and known.is_stored
@@ -336,4 +343,13 @@ def turned(known: KnownRun, state: RunState, because: str, at: float, *, counted
     changed.ClearField("progress")
     if counted or state in OVER:
         changed.progress.CopyFrom(known.counted())
+    return changed
+
+
+def deleted(known: KnownRun, at: float) -> RunChanged:
+    """Returns what stays of a run for good, so that no event brings it back: its ids."""
+    changed = turned(known, RunState.RUN_STATE_DELETED, "", at)
+    for told in ("request", "requested_by", "name", "model"):
+        changed.ClearField(told)
+    changed.run.CopyFrom(Run(id=known.changed.run.id, growing=known.changed.run.growing))
     return changed

@@ -18,6 +18,7 @@ from soliloquy_services.gateway.access.tenants import TENANT, sees
 from soliloquy_services.gateway.audit import Audit
 from soliloquy_services.gateway.datasets import read_conversation
 from soliloquy_services.gateway.dead_letters import MOST_REPLAYED, DeadLetters
+from soliloquy_services.gateway.deletion import Deletion
 from soliloquy_services.gateway.planning import Planning, former_run, most_alike
 from soliloquy_services.gateway.refusals import Code, Refusal, answered
 from soliloquy_services.gateway.requests import validated
@@ -65,6 +66,9 @@ class Gateway:
         self._list_feed = LatestFeed[tuple[str, bytes], api.ListRunsResponse](lambda key: self._runs.page(*key))
         self._tails = TailFeed[api.FinishedConversation]()
         self._steering = Steering(self._runs, self._store, planning, transport, settings, self._look)
+        self._deletion = Deletion(
+            self._runs, self._store, self._steering, self._letters, transport, settings.delete_runs_after
+        )
         self._model = str(settings.models.identity()["model"])
         self._looking = asyncio.Lock()
         self._ready = asyncio.Event()
@@ -169,6 +173,8 @@ class Gateway:
         async with aclosing(self._run_feed.watch((await self._known(request.run)).id)) as statuses:
             async for status in statuses:
                 yield status
+                if status.state == RunState.RUN_STATE_DELETED:
+                    return
                 if status.state in OVER and status.dataset != api.DatasetState.DATASET_STATE_WRITING:
                     return
 
@@ -180,6 +186,11 @@ class Gateway:
 
     async def resume_run(self, request: api.ResumeRunRequest) -> api.RunStatus:
         return await self._turn(request.run, RunState.RUN_STATE_RUNNING, "resumed")
+
+    async def delete_run(self, request: api.DeleteRunRequest) -> api.RunStatus:
+        known = await self._known(request.run, deleted=True)
+        await self._steering.delete(known)
+        return self._runs.status(known.id)
 
     async def list_conversations(self, request: api.ListConversationsRequest) -> api.ListConversationsResponse:
         return await self._store.call(self._store.index.listed, request, await self._known(request.run))
@@ -275,12 +286,13 @@ class Gateway:
         known = self._runs.by_id.get(run_id)
         return sees(TENANT.get(), known.tenant if known else "")
 
-    async def _known(self, run_id: str) -> KnownRun:
+    async def _known(self, run_id: str, *, deleted: bool = False) -> KnownRun:
+        """Raises Refusal, also for a run that is deleted unless that is asked for, and for another tenant's."""
         if run_id not in self._runs.by_id:
             # Another gateway may have begun it a moment ago.
             await self._look()
-        # To a tenant, another's run is one that is not there.
-        if (known := self._runs.by_id.get(run_id)) is None or not self._sees(run_id):
+        known = self._runs.by_id.get(run_id)
+        if known is None or not self._sees(run_id) or (known.is_deleted and not deleted):
             raise Refusal(Code.UNKNOWN, f"there is no run {run_id[:80]!r}: list the runs")
         return known
 
@@ -323,6 +335,7 @@ class Gateway:
                     if runs := [known for known in self._runs.by_id.values() if known.went_on]:
                         await self._resume_after_replay(runs)
                     await self._steering.publish_owed()
+                    await self._deletion.go_on()
                 self._delay = ""
             except Unanswered as error:
                 self._delay = str(error)

@@ -28,5 +28,7 @@ class GatewaySettings:
     chat_endpoints: Sequence[str] = ()
     # The number of unfinished runs at a time.
     most_runs: int = 100
+    # Days after their end when runs are deleted; None keeps them.
+    delete_runs_after: int | None = None
     # The URL of the database that remembers its runs; empty for a temporary one, which each start fills again.
     database: str = ""

@@ -22,7 +22,7 @@ from soliloquy_services.gateway.lease import Overtaken
 from soliloquy_services.gateway.planning import Planning, Problems
 from soliloquy_services.gateway.refusals import Code, Refusal
 from soliloquy_services.gateway.requests import validated
-from soliloquy_services.gateway.runs import KnownRun, RunTable, state_name, turned
+from soliloquy_services.gateway.runs import KnownRun, RunTable, deleted, state_name, turned
 from soliloquy_services.gateway.settings import GatewaySettings
 from soliloquy_services.gateway.store import Store
 
@@ -95,6 +95,9 @@ class Steering:
             if known is None:
                 assert planned, "requests are never forgotten"
                 known, is_new = await self._begin(asked.request_id, request, planned, differ)
+            elif known.is_deleted:
+                was = f"request_id {asked.request_id!r} has started run {known.id}, which is deleted"
+                raise Refusal(Code.EXISTS, f"{was}: send another id for another run")
             elif known.changed.request != request:
                 raise Refusal(
                     Code.EXISTS,
@@ -111,6 +114,16 @@ class Steering:
                     current = state_name(known.changed.state)
                     raise Refusal(Code.NOT_NOW, f"run {known.id} is {current} and cannot be {done}: start another")
                 await self._change(known, turned(known, state, "", time.time()))
+
+    async def delete(self, known: KnownRun) -> None:
+        async with self._writing:
+            while not known.is_deleted:
+                if not known.is_over:
+                    current = state_name(known.changed.state)
+                    raise Refusal(
+                        Code.NOT_NOW, f"run {known.id} is {current} and cannot be deleted: only one that is over can"
+                    )
+                await self._change(known, deleted(known, time.time()))
 
     async def revive(self, known: KnownRun) -> None:
         """Continues a run that ended short, because dead letters of it were replayed."""
@@ -190,7 +203,8 @@ class Steering:
         while changed != known.changed:
             changed = known.changed
             events = [first_event(changed, source="gateway", time=changed.changed_at)]
-            if changed.state == RunState.RUN_STATE_CANCELLED:
+            # No late event of a deleted run has an effect.
+            if changed.state in (RunState.RUN_STATE_CANCELLED, RunState.RUN_STATE_DELETED):
                 cancelled = RunCancelled(run=changed.run)
                 events.insert(0, first_event(cancelled, source="gateway", time=changed.changed_at))
             await self._transport.publish(events)

@@ -28,6 +28,8 @@ from soliloquy_services.gateway.runs import KnownRun, is_given_up, judged, turne
 
 # An event with a longer name is none of ours, and no index would take it.
 _LONGEST_NAME = 500
+# The rows that one transaction removes.
+_FORGOTTEN_AT_ONCE = 5_000
 _SERIALISED = ("changed", "progress", "standing", "stored")
 _COUNTS = ("unfit", "flagged_accepted", "flagged_rejected")
 _PLAIN = (*_COUNTS, "owed")
@@ -141,6 +143,19 @@ class Store:
             self.save(connection, runs)
         return {**positions, **ends}
 
+    def forget(self, run_id: str) -> None:
+        """Removes what is left of a deleted run, or some of it where that would take long: repeat it."""
+        with self.database.writing() as connection:
+            self.lease.check(connection)
+            for name, key in (("finished", "place"), ("settled", "first"), ("enriched", "problem")):
+                table = self.database[name]
+                some = select(table.c[key]).where(table.c.run == run_id).limit(_FORGOTTEN_AT_ONCE)
+                gone = connection.execute(delete(table).where(table.c.run == run_id, table.c[key].in_(some))).rowcount
+                if gone == _FORGOTTEN_AT_ONCE:
+                    return
+            known = self._known(connection, [run_id])[run_id]
+            self.save(connection, {run_id: KnownRun(changed=known.changed, owed=known.owed)})
+
     def settled(self, run_id: str) -> Stretches:
         """Returns the problems of a run that need no further conversation."""
         settled = self.database["settled"]
@@ -203,7 +218,11 @@ class Store:
     def _collect(
         self, connection: Connection, messages: Iterable[tuple[Message, float]], runs: Mapping[str, KnownRun]
     ) -> None:
-        events = [(message, at) for message, at in messages if isinstance(message, ConversationCollected)]
+        events = [
+            (message, at)
+            for message, at in messages
+            if isinstance(message, ConversationCollected) and not runs[_name(message)].is_deleted
+        ]
         fresh = self.index.add(connection, events)
         uncounted = self._uncounted(connection, [event for event, _ in fresh])
         settled: defaultdict[str, set[int]] = defaultdict(set)

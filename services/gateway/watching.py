@@ -148,7 +148,8 @@ _INSTRUMENTS = (INFO, CONVERSATIONS, WANTED, ETA, TOKENS, COST, CHANGED)
 def export_runs(runs: RunTable, now: float | None = None) -> None:
     """Exports the latest runs as they are, and no others; those that the gateway drives come before all others."""
     forget_runs()
-    latest = sorted(runs.by_id.values(), key=lambda known: (known.is_steered, known.changed.changed_at))
+    there = (known for known in runs.by_id.values() if not known.is_deleted)
+    latest = sorted(there, key=lambda known: (known.is_steered, known.changed.changed_at))
     for known in latest[-MOST:]:
         status = runs.status(known.id, now)
         run, progress = status.id, status.progress

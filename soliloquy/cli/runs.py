@@ -64,12 +64,13 @@ def _token(file: Path | None) -> str:
     return token
 
 
-_STATES = tuple(name.removeprefix("RUN_STATE_").lower() for name in RunState.keys()[1:])
+_STATES = tuple(name.removeprefix("RUN_STATE_").lower() for name in RunState.keys()[1:-1])
 _INCOMPLETE = 1
 _EXIT = {
     RunState.RUN_STATE_FINISHED: 0,
     RunState.RUN_STATE_SHORT: _INCOMPLETE,
     RunState.RUN_STATE_CANCELLED: _INCOMPLETE,
+    RunState.RUN_STATE_DELETED: _INCOMPLETE,
 }
 _run = click.argument("run", metavar="ID")
 # The ids that an ambiguous prefix is answered with.
@@ -182,6 +183,7 @@ for command in (
     _control("pause", "Pause a run: conversations under way finish, and no others start.", Runs.pause),
     _control("resume", "Resume a paused run.", Runs.resume),
     _control("cancel", "Cancel a run for good: conversations under way are dropped, accepted ones stay.", Runs.cancel),
+    _control("delete", "Delete a run that is over, with its dataset and its dead letters, for good.", Runs.delete),
 ):
     runs.add_command(command)
 

@@ -196,6 +196,11 @@ class GatewayOptions:
         "PGPASSWORD or the file of PGPASSFILE.  [default: a file in --data of `up`, otherwise a temporary file]",
         metavar="URL",
     )
+    delete_runs_after: int | None = option(
+        "Delete runs that have been over for so many days, with their datasets.  [default: never]",
+        type=whole(1, 36_500),
+        metavar="DAYS",
+    )
     tls: ServerTls | None = SERVER_TLS
 
     def assignment(
@@ -223,6 +228,7 @@ class GatewayOptions:
             adapters=self.adapters,
             evaluations=self.evaluations,
             chat_endpoints=self.chat_endpoints,
+            delete_runs_after=self.delete_runs_after,
             database=self.database or (f"sqlite:///{data.resolve()}/{DATABASE}" if data else ""),
         )
         return GatewayAssignment(settings=settings, problem_files=self.problem_files, sandbox=sandbox)

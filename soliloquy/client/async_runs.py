@@ -115,6 +115,10 @@ class AsyncRuns(GatewayClient):
     async def resume(self, run: str) -> RunStatus:
         return await self._ask(self._stub.ResumeRun, gateway_pb2.ResumeRunRequest(run=run))
 
+    async def delete(self, run: str) -> RunStatus:
+        """Removes a run that is over, with its dataset."""
+        return await self._ask(self._stub.DeleteRun, gateway_pb2.DeleteRunRequest(run=run))
+
     async def conversations(
         self,
         run: str,

@@ -80,6 +80,7 @@ class Runs(GatewayClient):
     list = _iterating(AsyncRuns.list)
     watch = _iterating(AsyncRuns.watch)
     cancel = _blocking(AsyncRuns.cancel)
+    delete = _blocking(AsyncRuns.delete)
     pause = _blocking(AsyncRuns.pause)
     resume = _blocking(AsyncRuns.resume)
     conversations = _iterating(AsyncRuns.conversations)

@@ -77,6 +77,12 @@ async def letter(transport: Transport, event_id: str) -> Delivery:
     raise NoSuchLetter(event_id)
 
 
+async def discard(transport: Transport, event_ids: Collection[str]) -> None:
+    """Removes the dead letters of these ids, as far as they are there."""
+    if chosen := [found async for found in letters(transport) if found.event.id in event_ids]:
+        await transport.discard(chosen)
+
+
 async def replay(transport: Transport, event_ids: Collection[str]) -> int:
     """Publishes dead letters to their original topics under their ids; all of them if no id is given."""
     chosen = [found async for found in letters(transport) if not event_ids or found.event.id in event_ids]

@@ -35,6 +35,7 @@ _RPCS: tuple[tuple[Method, str, str, str], ...] = (
     # Comes before {run}: no run has this id.
     ("GET", "/v1/runs/watch", "WatchRuns", "runs"),
     ("GET", "/v1/runs/{run}", "GetRun", ""),
+    ("DELETE", "/v1/runs/{run}", "DeleteRun", ""),
     ("POST", "/v1/runs/{run}/cancel", "CancelRun", ""),
     ("POST", "/v1/runs/{run}/pause", "PauseRun", ""),
     ("POST", "/v1/runs/{run}/resume", "ResumeRun", ""),

@@ -1,6 +1,7 @@
 """Removes conversations from tables, and sees to it that no collector brings them back."""
 
 from collections.abc import Collection
+from contextlib import suppress
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,20 +20,18 @@ def forget_rows(location: str, ids: Collection[str] | None) -> set[str]:
     place = Location.parsed(location)
     tables = Tables.opened(place)
     if ids is None:
-        return attempt(place, lambda: _forget_all(tables, place.dataset))
+        return attempt(place, lambda: forget_dataset(tables, place.dataset))
     return attempt(place, lambda: _forget(tables, place.dataset, ids))
 
 
-def _forget_all(tables: Tables, dataset: str) -> set[str]:
+def forget_dataset(tables: Tables, dataset: str) -> set[str]:
+    """Removes all rows of a dataset; a repeat changes nothing."""
+    here = equal("dataset", dataset)
     for table in (tables.conversations, tables.runs):
-        is_there = True
-        while is_there:
-            try:
-                table.refresh().delete(equal("dataset", dataset))
-                is_there = False
-            except CommitFailedException:
-                # Somebody else has committed meanwhile.
-                continue
+        while table.refresh().scan(row_filter=here, selected_fields=("dataset",), limit=1).to_arrow().num_rows:
+            # Somebody else may commit meanwhile.
+            with suppress(CommitFailedException):
+                table.delete(here)
     return set()
 
 

@@ -20,6 +20,7 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Operation, Snapshot, ancestors_of
 
 from soliloquy.dataset.iceberg.file_writer import FileWriter
+from soliloquy.dataset.iceberg.forgetting import forget_dataset
 from soliloquy.dataset.iceberg.rows import BUCKET_ORDINALS, table_schema
 from soliloquy.dataset.iceberg.tables import (
     UNREAD,
@@ -107,6 +108,13 @@ class TableWriter:
     def record(self, dataset: str, changed: RunChanged) -> None:
         """Keeps the request and the latest state of a run; raises StorageUnavailable."""
         self._attempt(lambda: self._record(dataset, changed))
+
+    def delete(self, dataset: str) -> None:
+        """Removes a dataset; raises StorageUnavailable."""
+        self._attempt(lambda: forget_dataset(self._opened(), dataset))
+        self._introduced.discard(dataset)
+        for bucket in [bucket for bucket in self._known if bucket[0] == dataset]:
+            del self._known[bucket]
 
     def look(self) -> None:
         """Notices what others did to the table; raises StorageUnavailable."""

@@ -139,6 +139,9 @@ class Transport(Protocol):
     async def replay(self, letters: Sequence[Delivery]) -> None:
         """Publishes dead letters to their original topics and removes them from the dead-letter topics."""
 
+    async def discard(self, letters: Sequence[Delivery]) -> None:
+        """Removes dead letters from the dead-letter topics; repeats change nothing."""
+
 
 async def first_deliveries(take: Callable[[], list[Delivery]], woken: asyncio.Event, seconds: float) -> list[Delivery]:
     """Takes deliveries, again whenever the adapter wakes the poll, until there are any or the time is over."""

@@ -32,6 +32,9 @@
 {{- with .Values.gateway.adapters.registry }}
 - --adapters={{ . }}
 {{- end }}
+{{- with .Values.gateway.deleteRunsAfterDays }}
+- --delete-runs-after={{ int . }}
+{{- end }}
 {{- range .Values.gateway.chatEndpoints }}
 - --chat-endpoint={{ . }}
 {{- end }}

@@ -193,13 +193,14 @@ def dead_letters(connection: sqlite3.Connection) -> dict[str, int]:
 
 
 def replay(connection: sqlite3.Connection, letters: Sequence[Delivery], partitions: int) -> None:
-    for letter in letters:
-        removed = connection.execute(
-            "DELETE FROM event WHERE offset = ? AND id = ?", (letter.offset, letter.event.id)
-        ).rowcount
-        # Zero if another process is replaying the letter.
-        if removed:
-            append(connection, [replayed(letter.event)], partitions)
+    # Another process may be replaying some of them.
+    append(connection, [replayed(letter.event) for letter in discard(connection, letters)], partitions)
+
+
+def discard(connection: sqlite3.Connection, letters: Sequence[Delivery]) -> list[Delivery]:
+    """Deletes letters, and returns those that were there."""
+    one = "DELETE FROM event WHERE offset = ? AND id = ?"
+    return [letter for letter in letters if connection.execute(one, (letter.offset, letter.event.id)).rowcount]
 
 
 def purge(connection: sqlite3.Connection, purged: dict[tuple[str, int], int]) -> None:

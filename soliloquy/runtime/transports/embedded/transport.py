@@ -91,6 +91,9 @@ class EmbeddedTransport:
     async def replay(self, letters: Sequence[Delivery]) -> None:
         await self._log.write(partial(records.replay, letters=letters, partitions=self._log.partitions))
 
+    async def discard(self, letters: Sequence[Delivery]) -> None:
+        await self._log.write(partial(records.discard, letters=letters))
+
     def _wake(self, topics: Collection[str]) -> None:
         for topic in topics or self._followers:
             for woken in self._followers.get(topic, ()):

@@ -154,6 +154,9 @@ class KafkaTransport:
 
     async def replay(self, letters: Sequence[Delivery]) -> None:
         await self._publish([replayed(letter.event) for letter in letters])
+        await self.discard(letters)
+
+    async def discard(self, letters: Sequence[Delivery]) -> None:
         partitions = {letter.partition for letter in letters}
         marks = await self._reader.watermarks(REPLAYED, partitions)
         begins, ends = await self._reader.bounds(partitions)
