@@ -75,7 +75,9 @@ async def test_nothing_is_lost_or_made_twice_and_no_watcher_misses_any(kafka: st
             transport = await stack.enter_async_context(connect(address))
             await stack.enter_async_context(growing(transport, collecting))
             clients = [
-                await stack.enter_async_context(AsyncRuns(gateway.address, deadline_seconds=SECONDS, away_seconds=SECONDS))
+                await stack.enter_async_context(
+                    AsyncRuns(gateway.address, deadline_seconds=SECONDS, away_seconds=SECONDS)
+                )
                 for gateway in gateways
             ]
             started = await clients[0].start(problems="arithmetic", conversations=CONVERSATIONS, in_flight=1_000)
