@@ -27,7 +27,7 @@ RPCS = {method.name: method for method in gateway_pb2.DESCRIPTOR.services_by_nam
 Answer = Literal["unknown", "own", "refused"]
 EXPECTED: dict[str, Answer] = {
     **dict.fromkeys(("ListRuns", "StartRun", "ForecastRun", "WatchRuns"), "own"),
-    **dict.fromkeys(("GetRun", "WatchRun", "CancelRun", "PauseRun", "ResumeRun"), "unknown"),
+    **dict.fromkeys(("GetRun", "WatchRun", "CancelRun", "PauseRun", "ResumeRun", "DeleteRun"), "unknown"),
     **dict.fromkeys(("ListConversations", "GetConversation", "TailConversations", "ViewConversation"), "unknown"),
     **dict.fromkeys(("ListFiles", "GetFile", "GetReport", "GetExport"), "unknown"),
     **dict.fromkeys(("ListDeadLetters", "ListDeadLetterCauses", "ReplayDeadLetters"), "own"),
