@@ -23,7 +23,15 @@ from soliloquy.cli.options import (
 )
 from soliloquy.cli.progress import progress_bar
 from soliloquy.cli.run_file import RUN_FILE
-from soliloquy.cli.runs_view import finished_line, print_conversation, run_line, tell_forecast, tell_status, to_json
+from soliloquy.cli.runs_view import (
+    audit_line,
+    finished_line,
+    print_conversation,
+    run_line,
+    tell_forecast,
+    tell_status,
+    to_json,
+)
 from soliloquy.cli.service_options import PROMPTS, TLS_HELP, client_tls
 from soliloquy.cli.terminal import echo
 from soliloquy.client import NotFound, Runs, is_over
@@ -210,6 +218,19 @@ def conversations(
             return
         for finished in runs.tail(run) if follow else islice(runs.conversations(run), limit):
             echo(to_json(finished) if as_json else finished_line(finished))
+
+
+@runs.command()
+def audit(
+    *,
+    limit: int = setting("The largest number to list.", "--limit", default=100, type=COUNT),
+    as_json: bool = AS_JSON,
+    runs: Runs = RUNS,
+) -> None:
+    """List who changed what, and who was refused, latest first."""
+    with runs:
+        for call in islice(runs.audit(), limit):
+            echo(to_json(call) if as_json else audit_line(call))
 
 
 def _of_run(runs: Runs, beginning: str, call: Callable[[Runs, str], RunStatus]) -> RunStatus:

@@ -18,6 +18,7 @@ from soliloquy.client import is_over, state_of
 from soliloquy.recipes.calls import calls_of
 from soliloquy.runtime.model.costs import KINDS
 from soliloquy.runtime.model.spending import Budget
+from soliloquy.v1.events_pb2 import CallAudited
 from soliloquy.v1.gateway_pb2 import (
     DatasetState,
     FinishedConversation,
@@ -257,6 +258,11 @@ def run_line(status: RunStatus) -> str:
     started = f"{_when(status.requested_at)} {status.requested_by}".rstrip()
     named = f"{status.name} by {status.request.recipe}"
     return f"{status.id}  {state_of(status):<9} {done:>13}  {started}  {named}  {left}".rstrip()
+
+
+def audit_line(call: CallAudited) -> str:
+    who = f"{call.who} of {call.tenant}" if call.tenant else call.who
+    return str(visible(f"{_when(call.at)}  {who}  {call.what} {call.target}  {call.outcome}"))
 
 
 def print_conversation(found: GetConversationResponse, *, as_json: bool) -> None:

@@ -13,6 +13,7 @@ from soliloquy.client.calls import GATEWAY_OPTIONS, GATEWAY_REFUSALS, GatewayCli
 from soliloquy.client.states import is_over
 from soliloquy.runtime.tls import open_channel
 from soliloquy.v1 import gateway_pb2
+from soliloquy.v1.events_pb2 import CallAudited
 from soliloquy.v1.gateway_pb2 import DatasetState, FinishedConversation, RunForecast, RunStatus
 from soliloquy.v1.gateway_pb2_grpc import RunServiceStub
 from soliloquy.v1.runs_pb2 import RunRequest
@@ -161,6 +162,12 @@ class AsyncRuns(GatewayClient):
         async for answer in self._pages(self._stub.ListDeadLetters, gateway_pb2.ListDeadLettersRequest(run=run)):
             for letter in answer.letters:
                 yield letter
+
+    async def audit(self) -> AsyncGenerator[CallAudited, None]:
+        """Yields the latest calls that changed something or were refused for their caller, the latest first."""
+        async for answer in self._pages(self._stub.ListAudit, gateway_pb2.ListAuditRequest()):
+            for call in answer.calls:
+                yield call
 
     async def replay(self, letter: str) -> None:
         """Publishes a dead letter again, by its id."""

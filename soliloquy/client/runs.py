@@ -87,6 +87,7 @@ class Runs(GatewayClient):
     conversation = _blocking(AsyncRuns.conversation)
     tail = _iterating(AsyncRuns.tail)
     dead_letters = _iterating(AsyncRuns.dead_letters)
+    audit = _iterating(AsyncRuns.audit)
     replay = _blocking(AsyncRuns.replay)
     replay_all = _blocking(AsyncRuns.replay_all)
 

@@ -3,6 +3,7 @@
 import { element } from "../../../soliloquy/web/element.js";
 import { at, colourSchemeSwitch } from "../../../soliloquy/web/interaction.js";
 import { line, tryAgain } from "./api.js";
+import { audit } from "./audit.js";
 import { chat } from "./chat.js";
 import { compare } from "./compare.js";
 import { letters } from "./dead-letters.js";
@@ -17,7 +18,7 @@ import { messageOf, nothing, toast } from "./widgets.js";
 /** @import { Leave, ShowPage } from "./contract.d.ts" */
 
 /** @type {Record<string, ShowPage>} */
-const PAGES = { runs, compare, chat, pipeline, "dead-letters": letters, training };
+const PAGES = { runs, compare, chat, pipeline, "dead-letters": letters, training, audit };
 /** @type {Leave} */
 let leave = null;
 /** @type {symbol | null} */
@@ -58,7 +59,9 @@ async function route(event) {
   leave = null;
   const main = at("main");
   at("pages").hidden = !session.mayRead();
-  /** @type {HTMLElement} */ (document.querySelector("[data-page=pipeline]")).hidden = !session.seesAll();
+  /** @type {[string, boolean][]} */ ([["pipeline", session.seesAll()], ["audit", session.maySteer()]]).forEach(([name, shown]) => {
+    /** @type {HTMLElement} */ (document.querySelector(`[data-page=${name}]`)).hidden = !shown;
+  });
   if (!session.mayRead()) return session.signIn(main, () => route(null));
   const show = page === "runs" && rest[0] ? (rest[1] ? conversation : run) : PAGES[page];
   const current = (shown = Symbol(path));

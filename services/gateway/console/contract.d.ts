@@ -194,3 +194,13 @@ export interface Evaluation {
 /** Fills a page, and returns what to do when it is left. */
 export type ShowPage = (sheet: HTMLElement, path: string[], query: URLSearchParams) => Leave | Promise<Leave>;
 export type Leave = (() => void) | null | undefined | void;
+
+export interface AuditedCall {
+  at: number;
+  who: string;
+  /** Empty for the installation. */
+  tenant: string;
+  what: string;
+  target: string;
+  outcome: string;
+}

@@ -41,6 +41,9 @@ async def test_what_one_operator_does_the_other_sees(
         await other.click(".tools button", "Cancel")
         await other.click("dialog[open] button", "Cancel the run")
         await page.until(f"{STATE} === 'cancelled' && !document.querySelector('.tools button')")
+        await gone(other, "audit", "Audit")
+        rows = "[...document.querySelectorAll('main tbody tr')].map((row) => row.textContent)"
+        await other.until(f"{rows}.some((row) => row.includes('CancelRun{run}done'))")
         assert other.complaints == []
 
 
@@ -50,6 +53,7 @@ async def test_a_reader_steers_nothing(served: Site, grown: str, tmp_path_factor
         await signed_in(reader, served, READER)
         assert "reader" in await reader.evaluate("document.getElementById('session').textContent")
         assert not await reader.evaluate("document.querySelector('main').textContent.includes('Start a run')")
+        assert await reader.evaluate("document.querySelector('[data-page=audit]').hidden")
         await reader.evaluate(f"location.hash = '#/runs/{run}'")
         await reader.until(f"{STATE} === 'running'")
         assert await reader.evaluate("document.querySelectorAll('.tools button').length") == 0

@@ -16,6 +16,7 @@ from soliloquy_services.gateway.access.access import Access
 from soliloquy_services.gateway.access.tokens import TokenFile
 from soliloquy_services.gateway.audit import Audit
 from tests.integration.gateway.provider import LIMITS
+from tests.integration.gateway.served import command
 from tests.integration.gateway.site import Site, site
 from tests.integration.gateway.support import audited
 from tests.integration.transport.support import Connect, held
@@ -62,6 +63,10 @@ async def test_operators_read_who_did_what_and_a_tenants_only_its_own(tmp_path: 
         # The reader's attempt is there by now.
         rest = await shown(at, OPERATOR, f"/v1/audit?page_size=3&page_token={first.body['next_page_token']}")
         assert rest[-1] == ("amy", "CancelRun", "none", "unknown")
+        told = await asyncio.to_thread(command, "audit", "--gateway", at.grpc, "--limit", "9", SOLILOQUY_TOKEN=PHYSICS)
+        assert [line.split("  ")[1:] for line in told.stdout.splitlines()] == [
+            ["amy of physics", "CancelRun none", "unknown"]
+        ]
 
 
 class Away:
