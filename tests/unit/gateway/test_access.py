@@ -19,6 +19,7 @@ from tests.unit.gateway.tokens import OPERATOR, READER, entry, written
 RPC_ROUTES = gateway_pb2.DESCRIPTOR.services_by_name["RunService"].methods_by_name
 STEERING = [name for name, role in ROLE_OF.items() if role == "operator"]
 ROOMY = RateLimit(burst=1_000, per_second=1_000)
+OIDC = '[oidc]\nissuer = "https://login.example"\naudience = "soliloquy"\n'
 
 
 class Clock:
@@ -203,6 +204,27 @@ def test_a_token_is_known_by_its_digest_alone(tmp_path: Path) -> None:
     assert tokens.with_token("") is None
 
 
+def test_a_stream_goes_on_only_while_its_caller_may_make_the_call_for_the_same_tenant(tmp_path: Path) -> None:
+    def of(role: str, tenant: str) -> str:
+        return f'{entry("olga", role, OPERATOR)}tenant = "{tenant}"\n'
+
+    access = Access(TokenFile(written(tmp_path, of("operator", "physics")), Clock()))
+    with access.admit(presented(OPERATOR), "Say") as call:
+        access.recheck(presented(OPERATOR), call)
+        for entries, told in ((of("reader", "physics"), "requires the role"), (of("operator", "a"), "another tenant")):
+            now = Access(TokenFile(written(tmp_path, entries)))
+            with pytest.raises(Refusal, match=f"the stream ends: .*{told}"):
+                now.recheck(presented(OPERATOR), call)
+
+
+@pytest.mark.parametrize("action", ["GetPipeline", "WatchPipeline"])
+def test_what_tells_of_all_tenants_is_refused_to_each(tmp_path: Path, action: str) -> None:
+    guarded = access(tmp_path, f'{entry("olga", "operator", OPERATOR)}tenant = "physics"\n')
+    with refused(Code.DENIED) as found, guarded.admit(presented(OPERATOR), action):
+        pytest.fail("a tenant was let in")
+    assert found.value.message == f"{action} tells of all tenants' work: ask an operator of the installation"
+
+
 def test_a_name_without_a_digest_is_for_a_certificate_only(tmp_path: Path) -> None:
     tokens = TokenFile(written(tmp_path, entry("worker-7", "operator")))
     named = tokens.with_name("worker-7")
@@ -263,6 +285,13 @@ def test_a_file_that_is_broken_meanwhile_locks_nobody_out(tmp_path: Path, caplog
         (entry("rita", "reader") + 'sha256 = "the-secret-itself"\n', "token 1: invalid sha256"),
         (entry("rita", "reader") + 'token = "the-secret-itself"\n', "token 1: unknown field 'token'"),
         ('token = "the-secret-itself"\n', "token is not written as a table"),
+        (entry("rita", "reader", READER) + 'tenant = "A b"\n', "token 1: invalid tenant: use up to 40 lower-case"),
+        ('[[group]]\nname = "staff"\nrole = "reader"\n', "has a [[group]] and no [oidc]"),
+        (OIDC, "has no [[token]] and no [[group]]"),
+        (OIDC + entry("rita", "reader", READER), "has [oidc] and no [[group]]"),
+        (OIDC.replace("https", "http"), "oidc: invalid issuer: use the provider's https address"),
+        (OIDC + 'secret = "the-secret-itself"\n', "oidc: unknown field 'secret'"),
+        (OIDC + 2 * '[[group]]\nname = "staff"\nrole = "reader"\n', "two groups are named 'staff'"),
     ],
 )
 def test_a_broken_file_is_refused_with_one_line_that_gives_no_secret_away(tmp_path: Path, text: str, told: str) -> None:
