@@ -84,7 +84,7 @@ class Audit:
             try:
                 await retry_until_answered(lambda batch=batch: self._transport.publish(batch))  # type: ignore[misc]
             except Failure as error:
-                _log.error("%s cannot be written: %s", TOPIC, error)
+                _log.error("a batch of audited calls was refused: %s", error)
                 self._drop(len(batch))
             for _ in batch:
                 self._waiting.popleft()
@@ -109,13 +109,14 @@ class Audit:
             del self._kept[next(iter(self._kept))]
 
     def _drop(self, calls: int) -> None:
+        if calls and not self._dropped:
+            _log.error("%s cannot be written: audited calls are in the log alone until it can", TOPIC)
         DROPPED.inc(calls)
         self._dropped += calls
 
     def _tell_dropped(self) -> None:
         if self._dropped:
-            line = "%d audited calls were not written to %s, which could not be written: they are in the log alone"
-            _log.error(line, self._dropped, TOPIC)
+            _log.error("%d audited calls were not written to %s: they are in the log alone", self._dropped, TOPIC)
             self._dropped = 0
 
 

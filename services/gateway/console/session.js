@@ -2,9 +2,11 @@
 
 import { element } from "../../../soliloquy/web/element.js";
 import { at } from "../../../soliloquy/web/interaction.js";
-import { Refused, call, line } from "./api.js";
+import { Refused, call, line, withQuery } from "./api.js";
 import { button, messageOf } from "./widgets.js";
 
+// The names of those whom the provider signs in begin so.
+const PROVIDED = "oidc:";
 let session = { name: "", role: "", tenant: "", needed: false, sign_in: "" };
 
 export const mayRead = () => !session.needed || Boolean(session.role);
@@ -16,6 +18,8 @@ export const seesAll = () => !session.tenant;
 export async function begin(changed) {
   line.addEventListener("unknown", () => {
     if (!mayRead() || !session.needed) return;
+    // The provider's token has expired: the provider, which still knows the reader, gives another.
+    if (session.name.startsWith(PROVIDED)) location.assign(signInWith());
     leaveSession();
     changed();
   });
@@ -42,6 +46,9 @@ function take({ name = "", role = "", tenant = "", ...gateway }) {
 /** What remains is how to sign in again. */
 const leaveSession = () => take({ needed: session.needed, sign_in: session.sign_in });
 
+/** Leads back to the page that is shown. */
+const signInWith = () => withQuery(session.sign_in, { page: location.hash.slice(2) });
+
 /** Shows the form for a token until one is accepted. @param {HTMLElement} main @param {() => void} signedIn */
 export function signIn(main, signedIn) {
   const hidden = { type: "password", autocomplete: "current-password", spellcheck: "false" };
@@ -49,7 +56,7 @@ export function signIn(main, signedIn) {
   const fault = element("p", { id: "token-fault", class: "fault", role: "alert" });
   const form = element("form", { class: "sign-in" },
     element("h1", null, "Sign in"),
-    session.sign_in && element("a", { class: "primary", href: session.sign_in }, "Sign in with your account"),
+    session.sign_in && element("a", { class: "primary", href: signInWith() }, "Sign in with your account"),
     element("p", { class: "note" }, "Your token becomes a cookie that no script can read; this page does not store it."),
     element("label", { for: "token" }, "Token"), input, fault,
     element("button", { class: "primary" }, "Sign in"));

@@ -6,7 +6,7 @@ import hmac
 import secrets
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
-from urllib.parse import urlencode
+from urllib.parse import quote, unquote, urlencode
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 SIGNED_IN = "/signed-in"
 _COOKIE = "soliloquy-sign-in"
 _SECONDS = 600
+# The page of the console that the browser comes back to.
+_PAGE = "page"
+_LONGEST_PAGE = 500
 # Browsers keep no longer cookie.
 _LONGEST_TOKEN = 4_000
 
@@ -55,7 +58,7 @@ class SignIn:
         response = RedirectResponse(f"{provider.authorization_endpoint}{joint}{urlencode(query)}", 303)
         response.set_cookie(
             _COOKIE,
-            ".".join((state, nonce, verifier)),
+            ".".join((state, nonce, verifier, quote(request.query_params.get(_PAGE, "")[:_LONGEST_PAGE]))),
             max_age=_SECONDS,
             path=SIGNED_IN,
             httponly=True,
@@ -70,7 +73,8 @@ class SignIn:
         request, access = context.request, context.access
         query, issuer = request.query_params, self.issuer.settings.issuer
         state, _, rest = request.cookies.get(_COOKIE, "").partition(".")
-        nonce, _, verifier = rest.partition(".")
+        nonce, _, rest = rest.partition(".")
+        verifier, _, page = rest.partition(".")
         if not verifier or not hmac.compare_digest(state.encode(), query.get("state", "").encode()):
             raise Refusal(Code.INVALID, f"this sign-in was not begun here, or is over: begin again at {SIGN_IN}")
         if error := query.get("error", ""):
@@ -86,7 +90,7 @@ class SignIn:
             if len(token) > _LONGEST_TOKEN:
                 line = f"the token has {len(token):,} characters, and a cookie holds {_LONGEST_TOKEN:,}"
                 raise Refusal(Code.TOO_LARGE, f"{line}: have the provider leave out claims that the gateway needs not")
-        response = RedirectResponse("/", 303)
+        response = RedirectResponse(f"/#/{quote(unquote(page), safe='/?=&%')}", 303)
         response.delete_cookie(_COOKIE, path=SIGNED_IN)
         keep_token(request, response, token)
         return response

@@ -1,7 +1,6 @@
 """Audited calls: where they are written, who reads them, and what becomes of them while nothing can be written."""
 
 import asyncio
-import logging
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -101,12 +100,10 @@ async def test_while_nothing_can_be_written_no_call_waits_and_what_is_dropped_is
             await asyncio.sleep(0)
         assert time.monotonic() - began < 1.0
         assert dropped() - before == 2
-        with caplog.at_level(logging.ERROR, "soliloquy_services.gateway"):
-            away.back.set()
-            await until(lambda: caplog.messages)
+        assert caplog.messages == ["call.audited cannot be written: audited calls are in the log alone until it can"]
+        away.back.set()
+        await until(lambda: len(caplog.messages) == 2)
         kept = [message_of(one.event) for one in await held(transport, "call.audited")]
         writing.cancel()
     assert sorted(call.who for call in kept if isinstance(call, CallAudited)) == ["caller 0", "caller 1", "caller 2"]
-    assert caplog.messages == [
-        "2 audited calls were not written to call.audited, which could not be written: they are in the log alone"
-    ]
+    assert caplog.messages[1] == "2 audited calls were not written to call.audited: they are in the log alone"

@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from tests.integration.gateway.provider import LIMITS, callers, group
 from tests.integration.gateway.site import site
 from tests.keycloak import CLIENT, PASSWORD, Keycloak, KeycloakUnavailable, running
 from tests.unit.gateway.tokens import OPERATOR
+from tests.waiting import until
 
 pytestmark = pytest.mark.thorough
 TITLE = "document.querySelector('main h1')?.textContent"
@@ -75,10 +77,26 @@ async def test_people_and_programs_sign_in_with_a_real_provider(keycloak: Keyclo
             await page.until(f"{TITLE} === 'Runs'")
             assert "oidc:ada" in await page.evaluate("document.getElementById('session').textContent")
             await page.until(f"document.querySelector('main').textContent.includes({started.name!r})")
+            # The provider signs in whom it knows once a token is over, and leads back.
+            await page.evaluate(f"location.hash = '#/runs/{started.id}'")
+            await page.until(f"{TITLE} === {started.name!r}")
+            await page.evaluate("performance.mark('before')")
+            await page.evaluate("fetch('/v1/session', { method: 'DELETE' })")
+            await page.evaluate("location.hash = '#/training'")
+
+            async def is_back() -> bool:
+                # It leaves for the provider meanwhile.
+                with suppress(RuntimeError):
+                    is_anew = "!performance.getEntriesByName('before').length"
+                    return bool(await page.evaluate(f"{is_anew} && {TITLE} === 'Training'"))
+                return False
+
+            await until(is_back)
             await page.click("#session button", "Sign out")
             await page.until(f"{TITLE} === 'Sign in'")
             # The tokens of the file stay beside it.
             await page.fill("#token", OPERATOR)
             await page.press("Enter")
-            await page.until(f"{TITLE} === 'Runs'")
-            assert page.complaints == []
+            await page.until("document.getElementById('session').textContent.includes('olga')")
+            # Of the call that found the token over.
+            assert all("401" in complaint for complaint in page.complaints)

@@ -265,9 +265,11 @@ async def test_a_program_s_token_is_taken_over_grpc_and_its_owner_is_named(provi
             assert [run.id for run in await asyncio.to_thread(lambda: list(runs.list()))] == [started["id"]]
 
 
-async def signed_in(provider: Provider, http: str, session: aiohttp.ClientSession, **claims: Any) -> Any:
+async def signed_in(
+    provider: Provider, http: str, session: aiohttp.ClientSession, page: str = "", **claims: Any
+) -> Any:
     """Goes through the sign-in as a browser does, and returns the last answer."""
-    async with session.get(f"{http}/sign-in", allow_redirects=False) as answer:
+    async with session.get(f"{http}/sign-in", params={"page": page}, allow_redirects=False) as answer:
         asked = parse_qs(urlsplit(answer.headers["location"]).query)
     assert answer.headers["location"].startswith(f"{provider.issuer}/authorization_endpoint?")
     provider.given = {"nonce": asked["nonce"][0], **claims}
@@ -283,8 +285,8 @@ async def test_a_browser_signs_in_by_a_code_that_nobody_else_can_redeem(provider
         aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as browser,
     ):
         assert (await at.ask("GET", "/v1/session")).body["sign_in"] == "/sign-in"
-        answer, asked = await signed_in(provider, at.http, browser)
-        assert (answer.status, answer.headers["location"]) == (303, "/")
+        answer, asked = await signed_in(provider, at.http, browser, "runs/a.b-c?q=x y")
+        assert (answer.status, answer.headers["location"]) == (303, "/#/runs/a.b-c?q=x%20y")
         assert (asked["code_challenge_method"], asked["client_id"]) == (["S256"], [CLIENT])
         [form] = provider.redeemed
         assert (form["code"], form["redirect_uri"]) == ("c0de", f"{at.http}{SIGNED_IN}")
