@@ -6,6 +6,7 @@ from soliloquy.runtime import reading
 from soliloquy.runtime.transports.port import Transport
 from soliloquy_services.gateway.dead_letters import DeadLetters
 from soliloquy_services.gateway.runs import KnownRun, RunTable
+from soliloquy_services.gateway.settings import GatewaySettings
 from soliloquy_services.gateway.steering import Steering
 from soliloquy_services.gateway.store import Store
 
@@ -22,14 +23,14 @@ class Deletion:
         steering: Steering,
         letters: DeadLetters,
         transport: Transport,
-        after_days: int | None,
+        settings: GatewaySettings,
     ) -> None:
         self._runs = runs
         self._store = store
         self._steering = steering
         self._letters = letters
         self._transport = transport
-        self._after_days = after_days
+        self._after_days = settings.delete_runs_after
 
     async def go_on(self) -> None:
         """Does some of what is left to do; a repeat does the rest, also after a kill. Raises Unanswered."""

@@ -66,9 +66,7 @@ class Gateway:
         self._list_feed = LatestFeed[tuple[str, bytes], api.ListRunsResponse](lambda key: self._runs.page(*key))
         self._tails = TailFeed[api.FinishedConversation]()
         self._steering = Steering(self._runs, self._store, planning, transport, settings, self._look)
-        self._deletion = Deletion(
-            self._runs, self._store, self._steering, self._letters, transport, settings.delete_runs_after
-        )
+        self._deletion = Deletion(self._runs, self._store, self._steering, self._letters, transport, settings)
         self._model = str(settings.models.identity()["model"])
         self._looking = asyncio.Lock()
         self._ready = asyncio.Event()
@@ -173,9 +171,7 @@ class Gateway:
         async with aclosing(self._run_feed.watch((await self._known(request.run)).id)) as statuses:
             async for status in statuses:
                 yield status
-                if status.state == RunState.RUN_STATE_DELETED:
-                    return
-                if status.state in OVER and status.dataset != api.DatasetState.DATASET_STATE_WRITING:
+                if status.state in (*OVER, RunState.RUN_STATE_DELETED) and status.dataset != api.DATASET_STATE_WRITING:
                     return
 
     async def cancel_run(self, request: api.CancelRunRequest) -> api.RunStatus:

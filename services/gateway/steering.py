@@ -18,11 +18,12 @@ from soliloquy.v1.gateway_pb2 import StartRunRequest
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
 from soliloquy_services.gateway.access.access import CALLER
 from soliloquy_services.gateway.access.tenants import TENANT
+from soliloquy_services.gateway.changes import deleted, turned
 from soliloquy_services.gateway.lease import Overtaken
 from soliloquy_services.gateway.planning import Planning, Problems
 from soliloquy_services.gateway.refusals import Code, Refusal
 from soliloquy_services.gateway.requests import validated
-from soliloquy_services.gateway.runs import KnownRun, RunTable, deleted, state_name, turned
+from soliloquy_services.gateway.runs import KnownRun, RunTable, state_name
 from soliloquy_services.gateway.settings import GatewaySettings
 from soliloquy_services.gateway.store import Store
 

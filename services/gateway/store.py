@@ -21,10 +21,11 @@ from soliloquy.v1.events_pb2 import (
 )
 from soliloquy.v1.gateway_pb2 import FinishedConversation
 from soliloquy.v1.runs_pb2 import RunState
+from soliloquy_services.gateway.changes import turned
 from soliloquy_services.gateway.database import Database
 from soliloquy_services.gateway.index import Index
 from soliloquy_services.gateway.lease import Lease, Overtaken
-from soliloquy_services.gateway.runs import KnownRun, is_given_up, judged, turned
+from soliloquy_services.gateway.runs import KnownRun, is_given_up, judged
 
 # An event with a longer name is none of ours, and no index would take it.
 _LONGEST_NAME = 500

@@ -3,7 +3,8 @@ from soliloquy.v1.conversation_pb2 import Conversation, Ending, Summary, TokenUs
 from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged, RunProgress, RunStanding, RunStored
 from soliloquy.v1.gateway_pb2 import DatasetState
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
-from soliloquy_services.gateway.runs import KnownRun, Pace, RunTable, turned
+from soliloquy_services.gateway.changes import turned
+from soliloquy_services.gateway.runs import KnownRun, Pace, RunTable
 
 RUN = Run(id="r", growing="g", recipe="soliloquy", max_attempts=2)
 ID = "r-g"
