@@ -2,10 +2,12 @@
 
 import asyncio
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from soliloquy.runtime.events import run_key
 from soliloquy.runtime.handling import NotYet
+from soliloquy.runtime.places import Places
 from soliloquy.runtime.stretches import Stretches
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.events_pb2 import RunStanding
@@ -15,12 +17,20 @@ from soliloquy.v1.runs_pb2 import Run
 @dataclass
 class _Run:
     in_flight: int = 0
-    # The ordinals of the problems with a conversation under way.
-    under_way: set[int] = field(default_factory=set)
+    # The place of each problem, by ordinal, that has a conversation under way.
+    places: dict[int, int] = field(default_factory=dict)
+    # The places that are free again, of those up to the last that was ever taken.
+    free: list[int] = field(default_factory=list)
+    last: int = 0
     # The ordinals of all problems that ever had one: after a restart a problem may be submitted again.
     begun: Stretches = field(default_factory=Stretches)
     # Resolved when there is room again; None if nothing waits.
     room: asyncio.Future[None] | None = None
+
+    def make_room(self) -> None:
+        if self.room and not self.room.done():
+            self.room.set_result(None)
+        self.room = None
 
 
 class Admission:
@@ -32,54 +42,63 @@ class Admission:
     @property
     def under_way(self) -> int:
         """Summed over all runs."""
-        return sum(len(run.under_way) for run in self._runs.values())
+        return sum(len(run.places) for run in self._runs.values())
 
     @property
     def limit(self) -> int:
         """Summed over the runs that have conversations under way."""
-        return sum(run.in_flight for run in self._runs.values() if run.under_way)
+        return sum(run.in_flight for run in self._runs.values() if run.places)
 
-    def recall(self, standing: RunStanding) -> None:
-        """Restores a run from the log."""
-        run = self._runs[run_key(standing.run)]
-        run.begun = Stretches(standing.begun)
-        for ordinal in standing.under_way:
-            run.begun.add(ordinal)
-        self._change(standing.run, set(standing.under_way))
+    def recall(self, standings: Sequence[RunStanding]) -> None:
+        """Restores the runs of these partitions from the log, which holds every place that was ever taken."""
+        told: defaultdict[str, Places] = defaultdict(Places)
+        for standing in standings:
+            told[run_key(standing.run)].tell(standing)
+        numbers = defaultdict[str, set[int]](set)
+        for standing in standings:
+            numbers[run_key(standing.run)].add(standing.place)
+            self._runs[run_key(standing.run)].in_flight = standing.run.in_flight
+        for name, found in told.items():
+            run = self._runs[name]
+            run.places = {ordinal: place for place, ordinal in found.ordinals.items()}
+            run.begun = found.begun
+            run.free = sorted(numbers[name] - found.ordinals.keys() - {0}, reverse=True)
+            run.last = max(numbers[name] | found.ordinals.keys())
+            run.make_room()
 
-    def standing(self, run: Run) -> RunStanding:
-        known = self._runs.get(run_key(run), _Run())
-        return RunStanding(run=run, under_way=sorted(known.under_way), begun=known.begun)
-
-    def enter(self, conversation: Conversation) -> bool:
-        """Returns False if the problem was started before; raises NotYet while there is no room."""
+    def enter(self, conversation: Conversation) -> RunStanding | None:
+        """Returns None if the problem was started before; raises NotYet while there is no room."""
         run = self._runs[run_key(conversation.run)]
         if conversation.ordinal in run.begun:
-            return False
-        if len(run.under_way) >= conversation.run.in_flight:
+            return None
+        if len(run.places) >= conversation.run.in_flight:
             run.room = run.room or asyncio.get_running_loop().create_future()
             raise NotYet(run.room)
-        run.under_way.add(conversation.ordinal)
+        if not run.free:
+            run.last += 1
+            run.free.append(run.last)
+        place = run.places[conversation.ordinal] = run.free.pop()
         run.begun.add(conversation.ordinal)
         run.in_flight = conversation.run.in_flight
-        return True
+        return _standing(conversation.run, place, run.begun, conversation.ordinal)
 
-    def leave(self, conversation: Conversation) -> bool:
-        """Returns False if the problem had left before."""
-        known = self._runs.get(run_key(conversation.run))
-        if known is None or conversation.ordinal not in known.under_way:
-            return False
-        self._change(conversation.run, known.under_way - {conversation.ordinal})
-        return True
+    def leave(self, conversation: Conversation) -> RunStanding | None:
+        """Returns None if the problem had left before."""
+        run = self._runs.get(run_key(conversation.run))
+        if run is None or (place := run.places.pop(conversation.ordinal, None)) is None:
+            return None
+        run.free.append(place)
+        if not run.places:
+            run.free, run.last = [], 0
+        run.make_room()
+        return _standing(conversation.run, place, run.begun)
 
-    def clear(self, run: Run) -> None:
+    def clear(self, run: Run) -> RunStanding:
         """Drops all conversations of a cancelled run, whose problems may be started again."""
-        self._change(run, set())
-        del self._runs[run_key(run)]
+        self._runs.pop(run_key(run), _Run()).make_room()
+        return _standing(run, 0, Stretches())
 
-    def _change(self, run: Run, under_way: set[int]) -> None:
-        known = self._runs[run_key(run)]
-        known.under_way, known.in_flight = under_way, run.in_flight
-        if known.room and not known.room.done():
-            known.room.set_result(None)
-        known.room = None
+
+def _standing(run: Run, place: int, begun: Stretches, *under_way: int) -> RunStanding:
+    names = Run(id=run.id, growing=run.growing, in_flight=run.in_flight)
+    return RunStanding(run=names, place=place, under_way=under_way, begun=begun)

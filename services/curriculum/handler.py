@@ -21,12 +21,12 @@ STARTED = counter("soliloquy_conversations_started_total")
 
 async def start(event: ProblemSubmitted, admission: Admission) -> AnyOutcome:
     conversation = attempt_at(event.problem, run=event.run, ordinal=event.ordinal, attempt=0)
-    if not admission.enter(conversation):
+    if (standing := admission.enter(conversation)) is None:
         return emit()
     if not conversation.problem.HasField("ledger"):
         conversation.problem.ledger.CopyFrom(make_ledger(conversation.problem))
     STARTED.labels(event.run.recipe).inc()
-    return emit(opening_event(conversation), admission.standing(event.run))
+    return emit(opening_event(conversation), standing)
 
 
 async def follow_up(event: ConversationCollected, admission: Admission) -> AnyOutcome:
@@ -40,7 +40,8 @@ async def follow_up(event: ConversationCollected, admission: Admission) -> AnyOu
         return emit()
     last = collected.ending == Ending.ENDING_UNFIT or collected.attempt + 1 >= collected.run.max_attempts
     if event.accepted or last:
-        return emit(admission.standing(collected.run)) if admission.leave(collected) else emit()
+        standing = admission.leave(collected)
+        return emit(standing) if standing else emit()
     STARTED.labels(collected.run.recipe).inc()
     again = attempt_at(collected.problem, run=collected.run, ordinal=collected.ordinal, attempt=collected.attempt + 1)
     return emit(ConversationStarted(conversation=again))
@@ -54,8 +55,7 @@ def opening_event(conversation: Conversation) -> ProgramsNeeded | EnrichmentNeed
 
 
 async def cancel(event: RunCancelled, admission: Admission) -> AnyOutcome:
-    admission.clear(event.run)
-    return emit(admission.standing(event.run))
+    return emit(admission.clear(event.run))
 
 
 def attempt_at(problem: Problem, *, run: Run, ordinal: int, attempt: int) -> Conversation:

@@ -1,7 +1,7 @@
 """Keeps the state, the progress and the cost of all runs, as their events tell."""
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -16,7 +16,6 @@ from soliloquy.v1.events_pb2 import (
     ConversationFinished,
     RunChanged,
     RunProgress,
-    RunStanding,
     RunStored,
 )
 from soliloquy.v1.gateway_pb2 import DatasetState, ListRunsRequest, ListRunsResponse, RunStatus
@@ -54,7 +53,7 @@ LEAST_SECONDS = 1e-6
 
 # The parts of a run that the store holds.
 _STORED = (
-    *("changed", "progress", "standing", "stored"),
+    *("changed", "progress", "stored"),
     *("unfit", "flagged_accepted", "flagged_rejected", "revision", "owed"),
 )
 
@@ -71,8 +70,9 @@ class KnownRun:
     # The conversations with flags, accepted and rejected.
     flagged_accepted: int = 0
     flagged_rejected: int = 0
-    # The curriculum's latest word, with the problems, by ordinal, that have a conversation under way.
-    standing: RunStanding = field(default_factory=RunStanding)
+    # The problems, by ordinal, that have a conversation under way, by place. Of a run that the store tells, the places
+    # that changed, with None for one that is free.
+    places: dict[int, int | None] = field(default_factory=dict)
     # The problems, by ordinal, that ended among the dead letters.
     dead: frozenset[int] = frozenset()
     pace: Pace = field(default_factory=Pace)
@@ -88,7 +88,7 @@ class KnownRun:
 
     @property
     def under_way(self) -> set[int]:
-        return set(self.standing.under_way)
+        return {ordinal for ordinal in self.places.values() if ordinal is not None}
 
     @property
     def kinds(self) -> Sequence[int]:
@@ -198,7 +198,7 @@ class KnownRun:
         counted.CopyFrom(self.changed.progress if self.is_over else self.progress)
         # The curriculum's last count may arrive after the conversation that finished the run.
         finished = self.changed.state == RunState.RUN_STATE_FINISHED
-        counted.under_way = 0 if finished else len(self.under_way)
+        counted.under_way = 0 if finished else len(self.places)
         counted.dead_letters = len(self.dead)
         return counted
 
@@ -213,6 +213,8 @@ class RunTable:
         self.by_id: dict[str, KnownRun] = {}
         # By the tenant and its own id of the request.
         self._by_request: dict[tuple[str, str], str] = {}
+        # Of runs that are not told yet, too.
+        self._places: defaultdict[str, dict[int, int | None]] = defaultdict(dict)
         # Paces are measured from then on.
         self.read_at = 0.0
         self.revision = -1
@@ -234,6 +236,10 @@ class RunTable:
     def take(self, run_id: str, stored: KnownRun) -> None:
         """Takes what the store holds of a run."""
         self.revision = max(self.revision, stored.revision)
+        places = self._places[run_id]
+        places |= stored.places
+        for place in [place for place, ordinal in stored.places.items() if ordinal is None]:
+            del places[place]
         # Events of other topics may come before the run itself.
         if not stored.is_told:
             return
@@ -245,6 +251,7 @@ class RunTable:
             # Drivers hold on to the run that they know.
             for name in _STORED:
                 setattr(known, name, getattr(stored, name))
+        known.places = places
 
     def dead_letters(self, ordinals: Mapping[str, Collection[int]]) -> Iterable[str]:
         """Takes the dead problems by run id; yields the runs whose dead problems changed."""

@@ -21,6 +21,7 @@ from soliloquy.v1.events_pb2 import (
 )
 from soliloquy.v1.gateway_pb2 import FinishedConversation
 from soliloquy.v1.runs_pb2 import RunState
+from soliloquy_services.gateway import places
 from soliloquy_services.gateway.changes import turned
 from soliloquy_services.gateway.database import Database
 from soliloquy_services.gateway.index import Index
@@ -31,13 +32,13 @@ from soliloquy_services.gateway.runs import KnownRun, is_given_up, judged
 _LONGEST_NAME = 500
 # The rows that one transaction removes.
 _FORGOTTEN_AT_ONCE = 5_000
-_SERIALISED = ("changed", "progress", "standing", "stored")
+_SERIALISED = ("changed", "progress", "stored")
 _COUNTS = ("unfit", "flagged_accepted", "flagged_rejected")
 _PLAIN = (*_COUNTS, "owed")
 # The columns of a run that each topic fills.
 _FILLED: Mapping[type[Message], Sequence[str]] = {
     RunChanged: ("changed",),
-    RunStanding: ("standing",),
+    RunStanding: (),
     RunStored: ("stored",),
     ConversationCollected: ("progress", *_COUNTS),
     RunCancelled: (),
@@ -71,6 +72,8 @@ class Store:
         table = self.database["runs"]
         with self.database.reading() as connection:
             changed = self._runs(connection, table.c.revision > since)
+            for run, place, ordinal in places.changed(self.database, connection, since):
+                changed[run].places[place] = ordinal
             more = {run: judged(changed[run].progress) - followed[run] for run in changed.keys() & followed.keys()}
             return {
                 run: News(known, self.index.latest(connection, run, min(more.get(run, 0), most)))
@@ -111,10 +114,11 @@ class Store:
             if all(row.identity == identity for row in rows):
                 return {row.partition: row.next_offset for row in rows}
             connection.execute(delete(positions).where(positions.c.topic == topic))
-            if filled := _FILLED[kind]:
-                nothing = {column: 0 if column in _COUNTS else None for column in filled}
-                nothing["revision"] = self._next(connection)
-                connection.execute(update(self.database["runs"]).values(nothing))
+            nothing = {column: 0 if column in _COUNTS else None for column in _FILLED[kind]}
+            revision = self._next(connection)
+            connection.execute(update(self.database["runs"]).values({**nothing, "revision": revision}))
+            if kind is RunStanding:
+                places.empty(self.database, connection, revision)
             if kind is ConversationCollected:
                 for table in ("finished", "settled", "enriched"):
                     self.database.empty(connection, table)
@@ -136,7 +140,10 @@ class Store:
             for number, end in ends.items():
                 self._advance(connection, kind, identity, number, positions.get(number), end)
             runs = self._known(connection, {_name(message) for message, _ in messages})
-            if kind is ConversationCollected:
+            if kind is RunStanding:
+                standings = [message for message, _ in messages if isinstance(message, RunStanding)]
+                places.save(self.database, connection, standings, self._next(connection))
+            elif kind is ConversationCollected:
                 self._collect(connection, messages, runs)
             else:
                 for message, at in messages:
@@ -148,7 +155,7 @@ class Store:
         """Removes what is left of a deleted run, or some of it where that would take long: repeat it."""
         with self.database.writing() as connection:
             self.lease.check(connection)
-            for name, key in (("finished", "place"), ("settled", "first"), ("enriched", "problem")):
+            for name, key in (("finished", "place"), ("settled", "first"), ("enriched", "problem"), ("under_way", "place")):
                 table = self.database[name]
                 some = select(table.c[key]).where(table.c.run == run_id).limit(_FORGOTTEN_AT_ONCE)
                 gone = connection.execute(delete(table).where(table.c.run == run_id, table.c[key].in_(some))).rowcount
@@ -188,7 +195,6 @@ class Store:
             row["run"]: KnownRun(
                 changed=RunChanged.FromString(row["changed"] or b""),
                 progress=RunProgress.FromString(row["progress"] or b""),
-                standing=RunStanding.FromString(row["standing"] or b""),
                 stored=RunStored.FromString(row["stored"] or b""),
                 **{column: row[column] for column in (*_PLAIN, "revision")},
             )
@@ -266,8 +272,6 @@ def _tell(known: KnownRun, message: Message, at: float) -> None:
     match message:
         case RunChanged():
             known.change(message)
-        case RunStanding():
-            known.standing = message
         case RunStored():
             known.stored = message
         case RunCancelled() if known.is_steered:

@@ -4,13 +4,14 @@ import time
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 
 from soliloquy.dataset.layout import TABLES
 from soliloquy.dataset.reading import Dataset, NoDataset
 from soliloquy.dataset.record import records
 from soliloquy.runtime.events import first_event, run_key
 from soliloquy.runtime.reading import messages
+from soliloquy.runtime.stretches import Stretches
 from soliloquy.runtime.topics import TOPIC_OF
 from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged, RunStanding
@@ -88,13 +89,14 @@ class _Recovery:
         async for one in self._published(self._verdicts(rejected=False)):
             accepted.add(one.conversation.ordinal)
         due = self._attempts_due(accepted)
-        async for _ in self._published(self._told_again(due)):
+        begun = Stretches.of(accepted)
+        async for one in self._published(self._told_again(due)):
             rejected += 1
+            begun.add(one.conversation.ordinal)
         record = self._record
         # The gateway knows a run by its record: a kill before it repeats the others.
         last: list[RunStanding | RunChanged] = [record] if record else []
         if record and due:
-            begun = chain.from_iterable((ordinal, ordinal + 1) for ordinal in sorted(due))
             last.insert(0, RunStanding(run=record.run, under_way=sorted(due), begun=begun))
         await self._publish(last)
         state = record.state if record else RunState.RUN_STATE_UNSPECIFIED

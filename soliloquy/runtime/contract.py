@@ -59,6 +59,8 @@ def _impossible_numbers(message: Message) -> str:
             return _impossible(message.run, "run.") or ("" if message.ordinal >= 0 else f"ordinal is {message.ordinal}")
         case RunChanged() if message.state not in RunState.values():
             return f"state is {message.state}"
+        case RunStanding() if len(message.begun) % 2 or [*message.begun] != sorted(message.begun):
+            return f"begun is {str([*message.begun])[:80]}"
         case RunChanged() | RunStanding() | RunStored() | CallAudited():
             return _impossible(message, "")
         case _:

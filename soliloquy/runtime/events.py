@@ -183,7 +183,13 @@ def key_of(message: ConversationEvent | RunEvent | OtherEvent) -> str:
         return short_digest(message.SerializeToString(deterministic=True))
     if isinstance(message, ConversationEvent) and TOPIC_OF[type(message)].key == "conversation":
         return message.conversation.id
-    return run_key(run_of(message))
+    key = run_key(run_of(message))
+    return f"{key}/{message.place}" if isinstance(message, events_pb2.RunStanding) and message.place else key
+
+
+def partition_key(key: str) -> str:
+    """Returns the part of a key that chooses the partition: all rows of a run are in the same one."""
+    return key.partition("/")[0]
 
 
 def _traceparent_of(message: ConversationEvent | RunEvent | OtherEvent) -> str:

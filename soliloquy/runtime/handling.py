@@ -57,8 +57,8 @@ class Service:
     max_fetched: int | None = None
     # The types that its handlers return.
     emits: Sequence[type[Message]] = ()
-    # Each receives the latest event of every key in a topic before the stage handles events of that partition.
-    tables: Mapping[type[Message], Callable[[Any], None]] = field(default_factory=dict)
+    # Each receives the latest event of every key in partitions of a topic, before the stage handles events of these.
+    tables: Mapping[type[Message], Callable[[Sequence[Any]], None]] = field(default_factory=dict)
     # Read by the program itself, outside its stage.
     reads: Sequence[type[Message]] = ()
     retry: RetryPolicy = field(default_factory=RetryPolicy)

@@ -9,6 +9,7 @@ from google.protobuf.message import Message
 from soliloquy.runtime import contract, metrics
 from soliloquy.runtime.events import Undecodable, message_of, run_key
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.places import Places
 from soliloquy.runtime.topics import TOPIC_OF
 from soliloquy.runtime.transports.port import Delivery, Transport
 from soliloquy.v1.events_pb2 import RunStanding, ServiceDescribed
@@ -36,12 +37,12 @@ async def messages(deliveries: AsyncIterator[Delivery]) -> AsyncGenerator[tuple[
 
 async def open_ordinals(transport: Transport, run: Run) -> set[int]:
     """Returns the ordinals of a run's problems whose conversations are in progress."""
-    ordinals: set[int] = set()
+    places = Places()
     async for _, standing in messages(transport.read(TOPIC_OF[RunStanding].name)):
         assert isinstance(standing, RunStanding)
         if run_key(standing.run) == run_key(run):
-            ordinals = set(standing.under_way)
-    return ordinals
+            places.tell(standing)
+    return set(places.ordinals.values())
 
 
 async def descriptions(transport: Transport) -> dict[str, ServiceDescribed]:

@@ -98,8 +98,8 @@ class Stage:
     async def assigned(self, partitions: Collection[Partition]) -> None:
         numbers = {partition.number for partition in partitions}
         for message, tell in self._service.tables.items():
-            async for _, latest in messages(self._transport.read(TOPIC_OF[message].name, numbers)):
-                tell(latest)
+            rows = messages(self._transport.read(TOPIC_OF[message].name, numbers))
+            tell([latest async for _, latest in rows])
         for partition in partitions:
             if is_retry(partition.topic):
                 keys = await self._consumer.unfinished_keys(partition)

@@ -1,6 +1,6 @@
 """A set of numbers, most of which follow one another, kept as stretches."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from itertools import count, pairwise
 from typing import Self
@@ -39,10 +39,12 @@ class Stretches:
         yield from count(self._bounds[-1] if self._bounds else 0)
 
     def add(self, number: int) -> None:
-        if number in self:
-            return
-        place = bisect_right(self._bounds, number)
-        follows = self._bounds[place - 1 : place] == [number]
-        precedes = self._bounds[place : place + 1] == [number + 1]
-        bounds = [number] * (not follows) + [number + 1] * (not precedes)
-        self._bounds[place - follows : place + precedes] = bounds
+        self.update((number, number + 1))
+
+    def update(self, bounds: Iterable[int]) -> None:
+        """Adds all numbers of some stretches."""
+        both = iter(bounds)
+        for first, past in zip(both, both, strict=True):
+            # An odd place is within a stretch, or at its end.
+            start, end = bisect_left(self._bounds, first), bisect_right(self._bounds, past)
+            self._bounds[start:end] = [first] * (start % 2 == 0) + [past] * (end % 2 == 0)

@@ -2,11 +2,12 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from soliloquy.runtime.events import AnyOutcome, Event, Outcome, emit, first_event
 from soliloquy.runtime.handling import NotYet, Service
+from soliloquy.runtime.reading import messages
 from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1 import events_pb2
 from soliloquy.v1.runs_pb2 import Run
@@ -37,8 +38,8 @@ class RunsContract:
         known: dict[str, list[int]] = {}
         found: list[dict[str, list[int]]] = []
 
-        def recall(message: Standing) -> None:
-            known[message.run.id] = list(message.under_way)
+        def recall(messages: Sequence[Standing]) -> None:
+            known.update({message.run.id: list(message.under_way) for message in messages})
 
         async def work(_message: Started) -> Outcome:
             found.append(dict(known))
@@ -53,6 +54,23 @@ class RunsContract:
             async with serving(service, transport):
                 await until(lambda: bool(found))
         assert found == [latest]
+
+    async def test_each_place_of_a_run_has_a_row_in_the_partition_of_the_run(self, connect: Connect) -> None:
+        rows = [Standing(run=Run(id=f"r{run}"), place=place) for run in range(8) for place in range(4)]
+        async with connect() as transport:
+            for ordinal in (1, 2):
+                for row in rows:
+                    row.under_way[:] = [ordinal]
+                await transport.publish([first_event(row, source="test", time=1.0) for row in rows])
+            latest: dict[tuple[str, int], list[int]] = {}
+            partitions: defaultdict[str, set[int]] = defaultdict(set)
+            async for delivery, found in messages(transport.read("run.standing")):
+                assert isinstance(found, Standing)
+                latest[found.run.id, found.place] = list(found.under_way)
+                partitions[found.run.id].add(delivery.partition.number)
+        assert latest == {(row.run.id, row.place): [2] for row in rows}
+        assert {len(numbers) for numbers in partitions.values()} == {1}
+        assert len(set.union(*partitions.values())) > 1
 
     async def test_a_topic_can_be_read_by_its_partitions(self, connect: Connect) -> None:
         every = {f"c{number}" for number in range(40)}

@@ -1,10 +1,13 @@
 """No run has more conversations under way than it asked for, before and after a restart."""
 
+from collections.abc import Awaitable, Sequence
+
 import pytest
 
+from soliloquy.runtime.events import AnyOutcome, key_of
 from soliloquy.runtime.handling import NotYet
 from soliloquy.truth.ledger import Ledger, make_ledger
-from soliloquy.v1.conversation_pb2 import EVIDENCE_KIND_PROGRAMS, Ending, Evidence, Problem
+from soliloquy.v1.conversation_pb2 import EVIDENCE_KIND_PROGRAMS, Conversation, Ending, Evidence, Problem
 from soliloquy.v1.events_pb2 import (
     ConversationCollected,
     ConversationStarted,
@@ -141,15 +144,97 @@ async def test_a_problem_that_is_no_use_to_the_recipe_is_not_tried_again() -> No
     assert not standing.under_way
 
 
-async def test_the_count_is_recalled_from_the_latest_standing() -> None:
+class Table:
+    """The latest row of each place, as a transport keeps them."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, RunStanding] = {}
+
+    async def keep(self, outcome: Awaitable[AnyOutcome]) -> AnyOutcome:
+        messages = await outcome
+        for message in messages:
+            if isinstance(message, RunStanding):
+                # In the order of the log.
+                self._rows.pop(key_of(message), None)
+                self._rows[key_of(message)] = message
+        return messages
+
+    @property
+    def rows(self) -> list[RunStanding]:
+        return list(self._rows.values())
+
+
+def recalled(rows: Sequence[RunStanding]) -> Admission:
     admission = Admission()
-    first, _ = await started(0, admission), await started(1, admission)
-    recalled = Admission()
-    recalled.recall(admission.standing(first.conversation.run))
-    assert not await has_room(recalled)
-    await follow_up(collected(first, accepted=True), admission)
-    recalled.recall(admission.standing(first.conversation.run))
-    assert await has_room(recalled)
+    admission.recall(rows)
+    return admission
+
+
+async def test_the_count_is_recalled_from_the_rows_of_places() -> None:
+    admission, table = Admission(), Table()
+    first, *_ = await table.keep(start(submitted(0), admission))
+    await table.keep(start(submitted(1), admission))
+    assert isinstance(first, ConversationStarted)
+    assert not await has_room(recalled(table.rows))
+    await table.keep(follow_up(collected(first, accepted=True), admission))
+    assert await has_room(recalled(table.rows))
+
+
+async def test_a_run_of_any_length_has_a_small_row_for_each_place_and_no_more() -> None:
+    admission, table, most = Admission(), Table(), 64
+    for ordinal in range(20 * most):
+        event = submitted(ordinal)
+        event.run.in_flight, event.run.prompts["first.txt"] = most, "a long prompt " * 1000
+        if ordinal >= most:
+            # Every second problem overtakes the one before it.
+            await table.keep(end_of((ordinal - most) ^ 1, event.run, admission))
+        await table.keep(start(event, admission))
+        assert len(table.rows) == min(ordinal + 1, most)
+        assert max(row.ByteSize() for row in table.rows) < 50
+    # A successor takes the same places.
+    admission = recalled(table.rows)
+    await table.keep(end_of(20 * most - 1, event.run, admission))
+    event.ordinal += 1
+    assert await table.keep(start(event, admission))
+    assert len(table.rows) == most
+
+
+def end_of(ordinal: int, run: Run, admission: Admission) -> Awaitable[AnyOutcome]:
+    accepted = ConversationCollected(conversation=Conversation(run=run, ordinal=ordinal), accepted=True)
+    return follow_up(accepted, admission)
+
+
+async def test_a_run_that_an_earlier_release_has_begun_goes_on() -> None:
+    first = submitted(0).run
+    before = RunStanding(run=first, under_way=[3, 4], begun=[0, 5])
+    admission, table = recalled([before]), Table()
+    await table.keep(end_of(3, first, admission))
+    for each in (admission, recalled([before, *table.rows])):
+        assert await start(submitted(4), each) == ()
+        await started(5, each)
+        assert not await has_room(each)
+
+
+async def test_nothing_that_was_not_written_is_left_when_a_partition_is_back() -> None:
+    admission, table = Admission(), Table()
+    await table.keep(start(submitted(0), admission))
+    # The row of this one is lost with the partition.
+    await started(1, admission)
+    admission.recall(table.rows)
+    assert await started(1, admission)
+
+
+async def test_a_cancelled_run_has_no_place_taken_after_a_restart() -> None:
+    admission, table = Admission(), Table()
+    for ordinal in range(2):
+        await table.keep(start(submitted(ordinal), admission))
+    await table.keep(cancel(RunCancelled(run=submitted(0).run), admission))
+    again = recalled(table.rows)
+    for ordinal in range(2):
+        await table.keep(start(submitted(ordinal), again))
+    assert not await has_room(again)
+    assert len(table.rows) == 3
+    assert not await has_room(recalled(table.rows))
 
 
 async def test_a_judgement_heard_twice_frees_one_place() -> None:
@@ -168,7 +253,9 @@ async def test_a_cancelled_run_has_nothing_under_way_and_nothing_waiting() -> No
     with pytest.raises(NotYet) as waiting:
         await started(2, admission)
     run = submitted(0).run
-    assert await cancel(RunCancelled(run=run), admission) == (RunStanding(run=run),)
+    [standing] = await cancel(RunCancelled(run=run), admission)
+    assert isinstance(standing, RunStanding)
+    assert (standing.place, [*standing.under_way], [*standing.begun]) == (0, [], [])
     assert waiting.value.until.done()
 
 
@@ -188,12 +275,11 @@ async def test_a_problem_under_way_is_not_started_twice() -> None:
 
 
 async def test_a_problem_that_is_submitted_again_after_its_end_is_not_started_twice_even_after_a_restart() -> None:
-    admission = Admission()
-    first = await started(0, admission)
-    await follow_up(collected(first, accepted=True), admission)
-    recalled = Admission()
-    recalled.recall(admission.standing(first.conversation.run))
-    for each in (admission, recalled):
+    admission, table = Admission(), Table()
+    first, *_ = await table.keep(start(submitted(0), admission))
+    assert isinstance(first, ConversationStarted)
+    await table.keep(follow_up(collected(first, accepted=True), admission))
+    for each in (admission, recalled(table.rows)):
         assert await start(submitted(0), each) == ()
         assert await started(1, each)
 

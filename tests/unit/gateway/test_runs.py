@@ -1,6 +1,6 @@
 from soliloquy.runtime.model.settings import Endpoint, Models, Role
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Summary, TokenUse
-from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged, RunProgress, RunStanding, RunStored
+from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged, RunProgress, RunStored
 from soliloquy.v1.gateway_pb2 import DatasetState
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
 from soliloquy_services.gateway.changes import turned
@@ -43,7 +43,7 @@ def test_a_run_is_what_was_collected_of_it() -> None:
     tell(known, 1, "length: turn 1: long")
     tell(known, 1, "length: turn 1: long", attempt=1)
     tell(known, 2, "not solved: of no use", ending=Ending.ENDING_UNFIT)
-    known.by_id[ID].standing = RunStanding(run=RUN, under_way=[3, 4])
+    known.by_id[ID].places = {1: 3, 5: 4}
     assert list(known.dead_letters({ID: {4}})) == [ID]
     assert list(known.dead_letters({ID: {4}})) == []
     assert known.by_id[ID].counted() == RunProgress(
@@ -152,15 +152,14 @@ def test_a_change_that_a_topic_tells_late_undoes_no_later_one_whatever_the_clock
 
 def test_a_run_takes_along_what_was_told_before_it_and_drivers_see_what_is_told_later() -> None:
     known = RunTable(MODELS)
-    before = KnownRun(standing=RunStanding(run=RUN, under_way=[1]))
-    known.take(ID, before)
+    known.take(ID, KnownRun(places={1: 7, 2: 8}))
     assert not known.by_id
-    before.changed = runs().by_id[ID].changed
-    known.take(ID, before)
+    changed = runs().by_id[ID].changed
+    known.take(ID, KnownRun(changed=changed, places={3: 9}))
     run = known.by_id[ID]
-    assert run.under_way == {1}
-    known.take(ID, KnownRun(changed=before.changed, revision=2))
-    assert run.under_way == set()
+    assert run.under_way == {7, 8, 9}
+    known.take(ID, KnownRun(changed=changed, places={1: None, 2: 4}, revision=2))
+    assert run.under_way == {4, 9}
     assert known.revision == 2
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import itertools
 import time
 from collections import defaultdict
@@ -11,8 +12,9 @@ from typing import Any, Self
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.errors import KafkaError, OutOfOrderSequenceNumber, UnknownTopicOrPartitionError
+from aiokafka.partitioner import murmur2
 
-from soliloquy.runtime.events import Event, checked
+from soliloquy.runtime.events import Event, checked, partition_key
 from soliloquy.runtime.retry import replayed
 from soliloquy.runtime.topics import DLQ, TOPICS, origin
 from soliloquy.runtime.transports.answering import PAUSE_SECONDS
@@ -27,6 +29,7 @@ from soliloquy.runtime.transports.port import Backlog, Delivery, Listener, Parti
 DEAD_LETTER_TOPICS = [topic.name + DLQ for topic in TOPICS.values() if topic.is_handled]
 # A group whose position in a dead-letter topic marks the replayed letters: Kafka cannot delete a record.
 REPLAYED = "soliloquy-replayed"
+_HASHES = 65_536
 
 
 class _Unpublished(Exception):
@@ -34,7 +37,7 @@ class _Unpublished(Exception):
 
     def __init__(self, faults: Mapping[str, BaseException]) -> None:
         super().__init__(next(map(str, faults.values())))
-        # By the events' keys.
+        # By what chooses the events' partitions.
         self.faults = faults
 
 
@@ -173,6 +176,7 @@ class KafkaTransport:
             enable_idempotence=True,
             acks="all",
             compression_type="lz4",
+            partitioner=_partition,
         )
         stack.push_async_callback(producer.stop)
         await producer.start()
@@ -188,14 +192,14 @@ class KafkaTransport:
         await self._send(tables)
 
     async def _send(self, events: Sequence[Event]) -> None:
-        """Retries until the brokers accept all events. A failed event takes along all events of its key.
+        """Retries until the brokers accept all events. A failed event takes along all events of its key or run.
 
         Waits for lost topics. Raises KafkaUnavailable where retrying is no use.
         """
         while events:
             if self._reader.topics.lost.isdisjoint(event.topic for event in events):
                 failed = await self._attempt(events)
-                events = [event for event in events if event.key in failed]
+                events = [event for event in events if partition_key(event.key) in failed]
             if events:
                 await asyncio.sleep(PAUSE_SECONDS)
 
@@ -209,7 +213,7 @@ class KafkaTransport:
                 # events of one for repeats of the other's.
                 await self._start_producer(self._open)
         except (KafkaError, Unanswered) as error:
-            return {event.key: error for event in events}
+            return _of_all(events, error)
         # Concurrently, so that all events for one broker share a request.
         failures = await asyncio.gather(*[self._send_batch(*batch) for batch in _by_topic(events).items()])
         failed = {key: answer for failure in failures for key, answer in failure.items()}
@@ -243,15 +247,15 @@ class KafkaTransport:
             # Once for all events: aiokafka would look for a missing topic again with each.
             await self._producer.partitions_for(topic)
         except UnknownTopicOrPartitionError as error:
-            raise _Unpublished({event.key: UnknownTopicOrPartitionError(topic) for event in batch}) from error
+            raise _Unpublished(_of_all(batch, UnknownTopicOrPartitionError(topic))) from error
         except KafkaError as error:
-            raise _Unpublished({event.key: error for event in batch}) from error
+            raise _Unpublished(_of_all(batch, error)) from error
         sent: list[tuple[str, asyncio.Future[Any]]] = []
         faults: dict[str, BaseException] = {}
         for event in batch:
-            key = event.key
+            key, whole = partition_key(event.key), event.key.encode()
             try:
-                future = await self._producer.send(topic, event.payload, key=key.encode(), headers=headers_of(event))
+                future = await self._producer.send(topic, event.payload, key=whole, headers=headers_of(event))
             except Exception as error:
                 faults[key] = error
             else:
@@ -308,6 +312,20 @@ class KafkaTransport:
             )
         finally:
             await consumer.stop()
+
+
+def _of_all(events: Sequence[Event], error: BaseException) -> dict[str, BaseException]:
+    return {partition_key(event.key): error for event in events}
+
+
+def _partition(key: bytes, every: Sequence[int], _available: Sequence[int]) -> int:
+    return every[_hash(partition_key(key.decode())) % len(every)]
+
+
+@functools.lru_cache(_HASHES)
+def _hash(key: str) -> int:
+    """Kafka's own hash of a key. aiokafka computes it in Python, and a conversation has dozens of events."""
+    return int(murmur2(key.encode())) & 0x7FFFFFFF
 
 
 def _chosen(begins: Mapping[Partition, int], starts: Mapping[int, int] | None) -> dict[Partition, int]:
