@@ -1,11 +1,11 @@
 """The rows of finished conversations, as `conversation.collected` tells, and their pages."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Subquery, func, select, union_all
+from sqlalchemy import ColumnElement, Connection, Subquery, delete, func, select, union_all
 
 from soliloquy.runtime.events import run_key
 from soliloquy.v1.dataset_pb2 import Origin
@@ -22,6 +22,10 @@ from soliloquy_services.gateway.runs import KnownRun, broken_rules
 
 # Attempts at problems, and problems that were begun late, are among the rows that are looked through.
 _ROWS_A_PROBLEM = 8
+# More problems change no forecast.
+FIRST_PROBLEMS = 200
+# A run has at most so many rows of each kind, the latest, and those of its first problems.
+KEPT = 1_000_000
 # A search for text or a rule reads so many of the latest rows of each kind.
 SEARCHED = 100_000
 _KINDS = range(4)
@@ -54,12 +58,22 @@ class Index:
         added = self._database.add(connection, "finished", "id", rows)
         return [found for key, found in shown.items() if key in added]
 
-    def beginning(self, run_id: str, problems: int) -> list[FinishedConversation]:
+    def trim(self, connection: Connection, run_id: str, known: KnownRun, added: Mapping[int, int]) -> None:
+        """Removes as many old rows of each kind as were added beyond `KEPT`; those of the first problems stay."""
+        finished = self._database["finished"]
+        for kind, number in added.items():
+            if (beyond := min(number, known.kinds[kind] - KEPT)) > 0:
+                others = (finished.c.run == run_id, finished.c.kind == kind, finished.c.ordinal >= FIRST_PROBLEMS)
+                oldest = select(finished.c.place).where(*others).order_by(finished.c.place).limit(beyond).subquery()
+                last = connection.execute(select(func.max(oldest.c.place))).scalar()
+                connection.execute(delete(finished).where(*others, finished.c.place <= last))
+
+    def beginning(self, run_id: str) -> list[FinishedConversation]:
         """Returns what finished of the run's first problems, ordered by problem."""
         # Those that came first hold nearly all of them, and a long run is not read whole.
-        rows = self._of_kinds(run_id, _KINDS, _ROWS_A_PROBLEM * problems, latest=False)
+        rows = self._of_kinds(run_id, _KINDS, _ROWS_A_PROBLEM * FIRST_PROBLEMS, latest=False)
         with self._database.reading() as connection:
-            places = connection.execute(select(rows.c.place).where(rows.c.ordinal < problems)).scalars().all()
+            places = connection.execute(select(rows.c.place).where(rows.c.ordinal < FIRST_PROBLEMS)).scalars().all()
             shown = self._shown(connection, run_id, places)
         shown.reverse()
         return sorted(shown, key=lambda one: one.ordinal)
@@ -163,13 +177,17 @@ def row_of(collected: ConversationCollected, shown: FinishedConversation) -> dic
     return {
         "run": shown.run,
         "id": shown.id,
-        "kind": shown.accepted + 2 * (shown.summary.flags > 0),
+        "kind": kind_of(shown),
         "ordinal": shown.ordinal,
         "words": _stored(f"{shown.summary.topic}\n{shown.summary.question}".casefold()),
         "rules": _stored(_listed(broken_rules(shown.reasons))),
         "shown": shown.SerializeToString(),
         "origin": collected.finished.SerializeToString(),
     }
+
+
+def kind_of(shown: FinishedConversation) -> int:
+    return shown.accepted + 2 * (shown.summary.flags > 0)
 
 
 def _stored(text: str) -> str:

@@ -57,9 +57,8 @@ class Planning(Protocol):
         """Says which services differ from what a run is told; empty if none does."""
 
 
-# Fewer accepted conversations than a pilot of `generate --dry-run` tell little; more problems change nothing.
+# Fewer accepted conversations than a pilot of `generate --dry-run` tell little.
 LEAST_ACCEPTED = 10
-MOST_PROBLEMS = 200
 # A run that was cancelled has dropped its long conversations, and one under way has not finished them.
 _WHOLE = (RunState.RUN_STATE_FINISHED, RunState.RUN_STATE_SHORT)
 
@@ -86,7 +85,7 @@ def most_alike(runs: Iterable[KnownRun], request: RunRequest, model: str) -> Kno
 
 async def former_run(known: KnownRun, store: Store, transport: Transport, datasets: str | None) -> FormerRun | None:
     """Returns None for a run whose conversations tell nothing."""
-    found = await store.call(store.index.beginning, known.id, MOST_PROBLEMS)
+    found = await store.call(store.index.beginning, known.id)
     accepted = [one for one in found if one.accepted]
     # Collectors of earlier versions did not count calls.
     if not accepted or not all(one.summary.calls or one.summary.enrichment.calls for one in accepted):

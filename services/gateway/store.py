@@ -1,11 +1,11 @@
 """Counts events into the database, each once: rows and the positions of their topics change in one transaction."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from google.protobuf.message import Message
-from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, union, update
 
 from soliloquy.runtime.events import END_OF_TIME, ConversationEvent, RunEvent, run_key, run_of
 from soliloquy.runtime.stretches import Stretches
@@ -24,7 +24,7 @@ from soliloquy.v1.runs_pb2 import RunState
 from soliloquy_services.gateway import places
 from soliloquy_services.gateway.changes import turned
 from soliloquy_services.gateway.database import Database
-from soliloquy_services.gateway.index import Index
+from soliloquy_services.gateway.index import Index, kind_of
 from soliloquy_services.gateway.lease import Lease, Overtaken
 from soliloquy_services.gateway.runs import KnownRun, is_given_up, judged
 
@@ -168,8 +168,11 @@ class Store:
         """Returns the problems of a run that need no further conversation."""
         settled = self.database["settled"]
         of_run = select(settled.c.first, settled.c.past).where(settled.c.run == run_id).order_by(settled.c.first)
+        stretches = Stretches()
         with self.database.reading() as connection:
-            return Stretches(bound for stretch in connection.execute(of_run) for bound in stretch)
+            for stretch in connection.execute(of_run):
+                stretches.update(stretch)
+        return stretches
 
     def _advance(
         self, connection: Connection, kind: type[Message], identity: str, number: int, expected: int | None, end: int
@@ -233,6 +236,7 @@ class Store:
         fresh = self.index.add(connection, events)
         uncounted = self._uncounted(connection, [event for event, _ in fresh])
         settled: defaultdict[str, set[int]] = defaultdict(set)
+        added: defaultdict[str, Counter[int]] = defaultdict(Counter)
         for event, shown in fresh:
             known = runs[shown.run]
             if not known.is_told:
@@ -240,10 +244,13 @@ class Store:
             problem = (shown.run, event.summary.enrichment.problem)
             known.count(event, enriches=event.summary.HasField("enrichment") and problem in uncounted)
             uncounted.discard(problem)
+            added[shown.run][kind_of(shown)] += 1
             if event.accepted or is_given_up(event):
                 settled[shown.run].add(shown.ordinal)
         for run_id, ordinals in settled.items():
             self._settle(connection, run_id, ordinals)
+        for run_id, kinds in added.items():
+            self.index.trim(connection, run_id, runs[run_id], kinds)
 
     def _uncounted(self, connection: Connection, events: Iterable[ConversationCollected]) -> set[tuple[str, str]]:
         """Notes the problems whose enrichment is to be counted, each with its run."""
@@ -257,13 +264,16 @@ class Store:
 
     def _settle(self, connection: Connection, run_id: str, ordinals: set[int]) -> None:
         table = self.database["settled"]
-        # The stretches that the new ones may belong to or adjoin.
-        near = (table.c.run == run_id, table.c.first <= max(ordinals) + 1, table.c.past >= min(ordinals))
-        rows = connection.execute(select(table.c.first, table.c.past).where(*near).order_by(table.c.first))
-        stretches = Stretches(bound for row in rows for bound in row)
-        for ordinal in ordinals:
-            stretches.add(ordinal)
-        connection.execute(delete(table).where(*near))
+        # The stretches that begin or end beside a new one, not those between: a run in disorder has thousands.
+        ends = ordinals | {ordinal + 1 for ordinal in ordinals}
+        of_run = select(table.c.first, table.c.past).where(table.c.run == run_id)
+        beside = union(of_run.where(table.c.first.in_(ends)), of_run.where(table.c.past.in_(ends)))
+        rows = connection.execute(beside).all()
+        stretches = Stretches.of(ordinals)
+        for row in rows:
+            stretches.update(row)
+        firsts = [first for first, _ in rows]
+        connection.execute(delete(table).where(table.c.run == run_id, table.c.first.in_(firsts)))
         bounds = [{"run": run_id, "first": first, "past": past} for first, past in stretches.pairs()]
         connection.execute(insert(table), bounds)
 

@@ -8,5 +8,6 @@ CREATE TABLE under_way (
   PRIMARY KEY (run, place)
 );
 CREATE INDEX under_way_by_revision ON under_way (revision);
+CREATE INDEX settled_by_past ON settled (run, past);
 ALTER TABLE runs DROP COLUMN standing;
 DELETE FROM positions WHERE topic = 'run.standing';

@@ -85,16 +85,34 @@ def index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Index]:
         yield opened
 
 
+@pytest.fixture
+def _first_five(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("soliloquy_services.gateway.index.FIRST_PROBLEMS", 5)
+
+
+@pytest.mark.usefixtures("_first_five")
 def test_the_first_problems_of_a_run_come_in_their_order_with_all_their_attempts(index: Index) -> None:
     index.add(collected(3, attempt=1), at=20.0)
-    found = [(one.ordinal, one.attempt) for one in index.beginning("r-g", 5)]
+    found = [(one.ordinal, one.attempt) for one in index.beginning("r-g")]
     assert found == [(0, 0), (1, 0), (2, 0), (3, 0), (3, 1), (4, 0)]
-    assert index.beginning("another", 5) == []
+    assert index.beginning("another") == []
 
 
 def ordinals(index: Index, **asked: Any) -> list[int]:
     listed = index.listed(ListConversationsRequest(run="r-g", **asked))
     return [one.ordinal for one in listed.conversations]
+
+
+@pytest.mark.usefixtures("_first_five")
+def test_a_long_run_keeps_the_rows_of_its_first_problems_and_the_latest_of_each_kind(
+    index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("soliloquy_services.gateway.index.KEPT", 8)
+    for first in range(10, 40, 3):
+        index.add(*[collected(number) for number in range(first, first + 3)], at=20.0)
+    assert ordinals(index, verdict=Verdict.VERDICT_ACCEPTED) == [39, 38, 37, 36, 35, 4, 2, 1]
+    assert ordinals(index, verdict=Verdict.VERDICT_REJECTED) == [9, 6, 3, 0]
+    assert index.listed(ListConversationsRequest(run="r-g")).total == 40
 
 
 def test_what_is_announced_again_is_not_counted_again(index: Index) -> None:
