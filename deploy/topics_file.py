@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from soliloquy.runtime.topics import shapes
+from soliloquy.runtime.topics import is_spread, shapes
 
 FILE = Path(__file__).parent / "helm/soliloquy/files/topics.yaml"
 _HEADER = "# Every topic, from soliloquy/runtime/topics.toml: `python -m deploy.topics_file` writes this file.\n"
@@ -13,7 +13,8 @@ def text() -> str:
     rows = (
         {
             "name": shape.topic,
-            "partitions": shape.partitions,
+            # Of spread topics, the chart's value.
+            "partitions": 0 if is_spread(shape.topic) else shape.partitions,
             "replicas": shape.replication,
             "config": dict(sorted(shape.configs.items())),
         }

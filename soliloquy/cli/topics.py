@@ -24,14 +24,16 @@ def topics() -> None:
     """
 
 
+_PARTITIONS = "Partitions of each topic of conversations; more at any time.  [default: as they are, 12 of new ones]"
 _COPIES = "Copies of each event, for clusters with fewer brokers than topics.toml assumes."
 
 
 def _allowed(
     replication: int | None = setting(_COPIES, type=whole(1, 100)),
-    grow: bool = setting("Allow more partitions; no run may be under way."),
+    partitions: int | None = setting(_PARTITIONS, type=whole(1, 10_000)),
+    grow: bool = setting("Allow more partitions of the topics of runs; no run may be under way."),
 ) -> dict[str, Any]:
-    return {"replication": replication, "grow": grow}
+    return {"replication": replication, "partitions": partitions, "grow": grow}
 
 
 _ALLOWED = gathered(_allowed)

@@ -104,6 +104,9 @@ class Stage:
             if is_retry(partition.topic):
                 keys = await self._consumer.unfinished_keys(partition)
                 self._parked[partition] = self._parked[Partition(origin(partition.topic), partition.number)] = keys
+        for partition in partitions:
+            # While topics grow, another member may hold the retry partition.
+            self._parked.setdefault(partition, Counter())
 
     async def revoked(self, partitions: Collection[Partition]) -> None:
         held = {partition: self._parked[partition] for partition in partitions}
@@ -254,7 +257,8 @@ class Stage:
         if is_retry(delivery.partition.topic):
             waiting = self._parked[delivery.partition]
             waiting[delivery.event.key] -= 1
-            if not waiting[delivery.event.key]:
+            # Fewer than none if it was parked before the topics grew, in another partition.
+            if waiting[delivery.event.key] <= 0:
                 del waiting[delivery.event.key]
         self._outbox.append(Result(delivery=delivery, outputs=outputs))
         self._outbox_filled.set()

@@ -70,8 +70,16 @@ def is_retry(topic: str) -> bool:
     return topic.endswith(RETRY)
 
 
-def shapes(replication: int | None = None) -> list[Shape]:
-    """Returns the desired state of every topic; `replication` overrides topics.toml."""
+def is_spread(topic: str) -> bool:
+    """Whether it may have any number of partitions, and more at any time.
+
+    A conversation has one event at a time, wherever that is. The events of a run stay with its row in a table.
+    """
+    return TOPICS[origin(topic)].key == "conversation" and not topic.endswith(DLQ)
+
+
+def shapes(replication: int | None = None, partitions: int | None = None) -> list[Shape]:
+    """Returns the desired state of every topic; `replication`, and `partitions` of spread ones, override the file."""
     every = _LAYERS["every"]
     wanted: dict[str, Row] = {}
     for topic in TOPICS.values():
@@ -86,5 +94,6 @@ def shapes(replication: int | None = None) -> list[Shape]:
         configs = {key: str(value) for key, value in row.items() if key not in ("partitions", "replication")}
         # With fewer replicas than this, the topic would reject every write.
         configs["min.insync.replicas"] = str(min(int(row["min.insync.replicas"]), copies))
-        found.append(Shape(topic=name, partitions=int(row["partitions"]), replication=copies, configs=configs))
+        number = partitions if partitions and is_spread(name) else int(row["partitions"])
+        found.append(Shape(topic=name, partitions=number, replication=copies, configs=configs))
     return found

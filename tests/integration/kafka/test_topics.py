@@ -20,7 +20,7 @@ from soliloquy.runtime.transports.kafka.layout import ExistingTopic, admin, appl
 from tests.e2e.runs import SOLILOQUY, said
 from tests.waiting import until
 
-STARTED = "conversation.started"
+STARTED, SUBMITTED = "conversation.started", "problem.submitted"
 ALL = {shape.topic for shape in shapes()}
 NOTHING = "nothing to do: every topic matches topics.toml\n"
 
@@ -129,19 +129,21 @@ async def test_an_applied_topic_takes_the_largest_event(applied: KafkaSettings) 
 async def test_partitions_are_never_taken_away(settings: KafkaSettings, operator: Operator) -> None:
     await operator.make({STARTED: 24})
     for attempt in (plan, apply):
-        with pytest.raises(Failure, match=r"^conversation\.started has 24 partitions, not 12: .*topics\.toml"):
-            await attempt(settings, replication=1, grow=True)
+        with pytest.raises(Failure, match=r"^conversation\.started has 24 partitions, not 12: .*--partitions"):
+            await attempt(settings, replication=1, partitions=12, grow=True)
     assert await there(settings) == {STARTED: 24}
+    await apply(settings, replication=1)
+    assert await there(settings) == {shape.topic: shape.partitions for shape in shapes(partitions=24)}
 
 
-async def test_topics_grow_only_where_that_is_asked_for(settings: KafkaSettings, operator: Operator) -> None:
-    await operator.make({STARTED: 3})
+async def test_topics_of_runs_grow_only_where_that_is_asked_for(settings: KafkaSettings, operator: Operator) -> None:
+    await operator.make({SUBMITTED: 3, STARTED: 3})
     for attempt in (plan, apply):
-        with pytest.raises(Failure, match=r"^conversation\.started has 3 partitions, not 12: .*--grow"):
+        with pytest.raises(Failure, match=r"^problem\.submitted has 3 partitions, not 12: .*--grow"):
             await attempt(settings, replication=1)
-    assert await there(settings) == {STARTED: 3}
-    await apply(settings, replication=1, grow=True)
-    assert (await there(settings))[STARTED] == 12
+    assert await there(settings) == {SUBMITTED: 3, STARTED: 3}
+    await apply(settings, replication=1, partitions=16, grow=True)
+    assert await there(settings) == {shape.topic: shape.partitions for shape in shapes(partitions=16)}
 
 
 async def test_copies_are_left_as_they_are(applied: KafkaSettings) -> None:

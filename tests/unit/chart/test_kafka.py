@@ -82,7 +82,7 @@ def test_an_authority_gets_the_user_and_the_password_and_every_pod_reaches_it() 
 def test_the_topics_are_laid_out_before_the_services_start_and_before_each_upgrade() -> None:
     job = named(objects({"topics": {"replication": 1}, "priorityClass": {"enabled": True}}), "Job")
     assert job["metadata"]["annotations"]["helm.sh/hook"] == "pre-install,pre-upgrade"
-    assert container(job)["args"] == ["topics", "apply", "--replication=1"]
+    assert container(job)["args"] == ["topics", "apply", "--replication=1", "--partitions=96"]
     # Nothing of the release exists yet.
     pod = job["spec"]["template"]["spec"]
     assert (pod["serviceAccountName"], "priorityClassName" in pod) == ("default", False)
@@ -106,7 +106,7 @@ def test_the_file_of_topics_is_that_of_the_services() -> None:
 @pytest.mark.parametrize(("copies", "in_sync"), [(0, "2"), (1, "1"), (2, "2")])
 def test_strimzi_has_every_topic_as_the_services_want_it(copies: int, in_sync: str) -> None:
     found = kinds(objects(STRIMZI, {"topics": {"replication": copies}}), "KafkaTopic")
-    wanted = {shape.topic: shape for shape in shapes(copies or None)}
+    wanted = {shape.topic: shape for shape in shapes(copies or None, partitions=96)}
     assert set(found) == set(wanted)
     for name, shape in wanted.items():
         spec = found[name]["spec"]

@@ -15,10 +15,7 @@
 {{- fail "keda.trigger kafka requires kafka.sasl.usernameKey: KEDA reads the user name from the Secret" -}}
 {{- end -}}
 {{- end -}}
-{{- $partitions := 0 -}}
-{{- range .Files.Get "files/topics.yaml" | fromYamlArray -}}
-{{- $partitions = max $partitions .partitions -}}
-{{- end -}}
+{{- $partitions := .Values.topics.partitions -}}
 {{- range $name, $stage := include "soliloquy.stages" . | fromYaml -}}
 {{- $settings := include "soliloquy.settings" (list $ $name) | fromYaml -}}
 {{- $replicas := int $settings.replicas -}}

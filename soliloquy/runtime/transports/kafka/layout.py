@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +13,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.topics import TOPICS, Shape, is_retry, origin, shapes
+from soliloquy.runtime.topics import TOPICS, Shape, is_retry, is_spread, origin, shapes
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
 from soliloquy.runtime.transports.kafka.connection import client_options, connecting, missing, some
 
@@ -94,14 +94,15 @@ class Admin:
             if code != errors.TopicAlreadyExistsError.errno:
                 _raise_for(code, topic, message)
 
-    async def grow(self, wanted: Iterable[Shape]) -> None:
+    async def grow(self, wanted: Sequence[Shape]) -> None:
         """Ignores topics that another client grew first."""
-        for shape in wanted:
-            counts = {self._prefix + shape.topic: NewPartitions(shape.partitions)}
-            try:
-                await _retry(partial(self._client.create_partitions, counts))
-            except errors.InvalidPartitionsError:
-                continue
+        counts = {self._prefix + shape.topic: NewPartitions(shape.partitions) for shape in wanted}
+        try:
+            # Together, so that groups share out a topic and its retry topic alike.
+            await _retry(partial(self._client.create_partitions, counts))
+        except errors.InvalidPartitionsError:
+            for shape in wanted if len(wanted) > 1 else ():
+                await self.grow([shape])
 
     async def configure(self, configs: Mapping[str, Mapping[str, str]]) -> None:
         """Replaces all configs of a topic; omitted ones fall back to their defaults."""
@@ -173,17 +174,21 @@ class Change:
         }
 
 
-async def plan(settings: KafkaSettings, *, replication: int | None = None, grow: bool = False) -> list[Change]:
+async def plan(
+    settings: KafkaSettings, *, replication: int | None = None, partitions: int | None = None, grow: bool = False
+) -> list[Change]:
     """Returns the changes that `apply` would make."""
     async with admin(settings) as cluster:
-        return await _changes(cluster, shapes(replication), grow=grow)
+        return await _changes(cluster, await _desired(cluster, replication, partitions), grow=grow)
 
 
-async def apply(settings: KafkaSettings, *, replication: int | None = None, grow: bool = False) -> list[Change]:
+async def apply(
+    settings: KafkaSettings, *, replication: int | None = None, partitions: int | None = None, grow: bool = False
+) -> list[Change]:
     """Makes the changes and returns them. Concurrent calls are safe."""
-    desired = shapes(replication)
-    topics = {shape.topic for shape in desired}
     async with admin(settings) as cluster:
+        desired = await _desired(cluster, replication, partitions)
+        topics = {shape.topic for shape in desired}
         changes = left = await _changes(cluster, desired, grow=grow)
         sent: list[Change] = []
         deadline = time.monotonic() + SETTLE_SECONDS
@@ -208,6 +213,14 @@ async def check(settings: KafkaSettings, topics: Sequence[str]) -> None:
             await asyncio.sleep(PAUSE_SECONDS)
 
 
+async def _desired(cluster: Admin, replication: int | None, partitions: int | None) -> list[Shape]:
+    """Leaves the number of partitions as large as it is, unless one is named."""
+    desired, there = shapes(replication), await cluster.partitions()
+    spread = [shape for shape in desired if is_spread(shape.topic)]
+    most = max(count for shape in spread for count in (shape.partitions, there.get(shape.topic, 0)))
+    return shapes(replication, partitions or most)
+
+
 async def _changes(cluster: Admin, desired: Sequence[Shape], *, grow: bool) -> list[Change]:
     actual = await cluster.find({shape.topic for shape in desired})
     changes = [Change(desired=shape, actual=actual.get(shape.topic)) for shape in desired]
@@ -220,7 +233,8 @@ async def _changes(cluster: Admin, desired: Sequence[Shape], *, grow: bool) -> l
 async def _carry_out(cluster: Admin, changes: Sequence[Change]) -> None:
     if missing := [change.desired for change in changes if change.actual is None]:
         await cluster.create(missing)
-    await cluster.grow([change.desired for change in changes if change.action == "grow"])
+    if more := [change.desired for change in changes if change.action == "grow"]:
+        await cluster.grow(more)
     configs = {
         change.desired.topic: {**change.actual.own_configs, **change.desired.configs}
         for change in changes
@@ -243,8 +257,8 @@ def _refuse_harm(changes: Sequence[Change], *, grow: bool) -> None:
     there = [(change.desired, change.actual) for change in changes if change.actual]
     if fewer := [_counts(desired, actual) for desired, actual in there if actual.partitions > desired.partitions]:
         raise Failure(
-            f"{some(fewer)}: Kafka cannot take partitions away. Write the number there is into "
-            "soliloquy/runtime/topics.toml, or delete the topic once nothing in it is needed"
+            f"{some(fewer)}: Kafka cannot take partitions away. Use --partitions with the number there is, "
+            "or delete the topic once nothing in it is needed"
         )
     if unlike := [
         f"{desired.topic} is kept {_times(actual.replication)}, not {_times(desired.replication)}"
@@ -255,10 +269,14 @@ def _refuse_harm(changes: Sequence[Change], *, grow: bool) -> None:
             f"{some(unlike)}: use --replication with the number there is, "
             "or move the partitions with Kafka's own kafka-reassign-partitions.sh"
         )
-    more = [_counts(desired, actual) for desired, actual in there if actual.partitions < desired.partitions]
+    more = [
+        _counts(desired, actual)
+        for desired, actual in there
+        if actual.partitions < desired.partitions and not is_spread(desired.topic)
+    ]
     if more and not grow:
         raise Failure(
-            f"{some(more)}: among more partitions the next events of a key go elsewhere than those before, "
+            f"{some(more)}: among more partitions the next events of a run go elsewhere than those before, "
             "and may overtake them. Let every run end, then use --grow"
         )
 

@@ -19,7 +19,7 @@ from soliloquy.runtime.retry import replayed
 from soliloquy.runtime.topics import DLQ, TOPICS, origin
 from soliloquy.runtime.transports.answering import PAUSE_SECONDS
 from soliloquy.runtime.transports.kafka import KafkaSettings, KafkaUnavailable
-from soliloquy.runtime.transports.kafka.connection import Names, client_options, connecting, described
+from soliloquy.runtime.transports.kafka.connection import METADATA_MS, Names, client_options, connecting, described
 from soliloquy.runtime.transports.kafka.consumer import KafkaConsumer
 from soliloquy.runtime.transports.kafka.positions import BatchMetrics, position_of, usable
 from soliloquy.runtime.transports.kafka.reader import Reader
@@ -177,6 +177,8 @@ class KafkaTransport:
             acks="all",
             compression_type="lz4",
             partitioner=_partition,
+            # A topic may grow.
+            metadata_max_age_ms=METADATA_MS,
         )
         stack.push_async_callback(producer.stop)
         await producer.start()
