@@ -30,6 +30,7 @@ from soliloquy_services.curriculum.admission import Admission
 from soliloquy_services.curriculum.handler import follow_up, start
 from soliloquy_services.gateway.planning import Planning
 from soliloquy_services.gateway.runs import RunTable
+from soliloquy_services.gateway.shares import Shares
 from soliloquy_services.gateway.steering import RunDriver
 from soliloquy_services.gateway.store import Store
 from soliloquy_services.gateway.topics import BATCH
@@ -116,7 +117,10 @@ class _BigRun:
         self._known.changed.state = RunState.RUN_STATE_FINISHED
 
     async def marks(self, tell: Tell) -> Any:
-        self._driver = RunDriver(self._known, self._store, cast(Planning, self), cast(Transport, self), self._turn)
+        shares = Shares(self._runs, None, lambda _: None)
+        self._driver = RunDriver(
+            self._known, self._store, cast(Planning, self), cast(Transport, self), self._turn, shares
+        )
         driving = asyncio.create_task(self._driver.drive())
         wanted = self._known.changed.request.conversations
         power, began, before = 1_000, time.perf_counter(), 0

@@ -1,7 +1,7 @@
 """Keeps the state, the progress and the cost of all runs, as their events tell."""
 
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -21,40 +21,19 @@ from soliloquy.v1.events_pb2 import (
 from soliloquy.v1.gateway_pb2 import DatasetState, ListRunsRequest, ListRunsResponse, RunStatus
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
 from soliloquy_services.gateway.access.tenants import owner_of, sees
+from soliloquy_services.gateway.pace import Pace
 from soliloquy_services.gateway.requests import default_name, name_of, page
 
-# Long enough to smooth conversations that take a minute.
-WINDOW_SECONDS = 60
 # The parts of each conversation's summary that a run counts.
 _COUNTS = ("turns", "python_turns", "failed_executions", "flags", "verdicts", "unverified")
-
-
-class Pace:
-    """Measures how many events arrived per second lately."""
-
-    def __init__(self) -> None:
-        self._came: Counter[int] = Counter()
-
-    def add(self, at: float, number: int) -> None:
-        self._came[int(at)] += number
-        if len(self._came) > 2 * WINDOW_SECONDS:
-            first = max(self._came) - WINDOW_SECONDS
-            self._came = Counter({second: number for second, number in self._came.items() if second >= first})
-
-    def rate(self, now: float, since: float) -> float:
-        """Returns events per second over the last minute, or since the start if that is later."""
-        first = int(now) - WINDOW_SECONDS
-        seconds = min(float(WINDOW_SECONDS), max(1.0, now - since))
-        return sum(number for second, number in self._came.items() if second > first) / seconds
-
-
+DAY_SECONDS = 86_400
 # Between two changes of a run: the least that a time of our days can tell apart.
 LEAST_SECONDS = 1e-6
 
 # The parts of a run that the store holds.
 _STORED = (
-    *("changed", "progress", "stored"),
-    *("unfit", "flagged_accepted", "flagged_rejected", "revision", "owed"),
+    *("changed", "progress", "stored", "before"),
+    *("unfit", "flagged_accepted", "flagged_rejected", "revision", "owed", "day"),
 )
 
 OVER = (RunState.RUN_STATE_CANCELLED, RunState.RUN_STATE_FINISHED, RunState.RUN_STATE_SHORT)
@@ -81,6 +60,11 @@ class KnownRun:
     # The database's count of changes at the latest one of this run, and 1 until its topic has the latest `changed`.
     revision: int = 0
     owed: int = 0
+    # The last day, counted from 1970, on which conversations were collected, and the progress before it.
+    day: int = 0
+    before: RunProgress = field(default_factory=RunProgress)
+    # Why it has fewer conversations under way than it asks for; empty if it has not, and where another gateway drives.
+    waits: str = ""
 
     @property
     def is_told(self) -> bool:
@@ -169,6 +153,10 @@ class KnownRun:
         found = RunChanged(run=run, request=request, tenant=owner_of(run), state=RunState.RUN_STATE_OPEN)
         found.requested_at = found.changed_at = at
         self.change(found)
+
+    def begin_day(self, at: float) -> None:
+        if (day := int(at // DAY_SECONDS)) > self.day:
+            self.day, self.before = day, RunProgress.FromString(self.progress.SerializeToString())
 
     def count(self, collected: ConversationCollected, *, enriches: bool = False) -> None:
         """Counts a conversation; `enriches` says that the enrichment of its problem is not counted yet."""
@@ -280,7 +268,7 @@ class RunTable:
         costs = self._costs(progress)
         # A run that ended for a loss says so itself.
         losses = [known.loss] if known.loss != changed.because else []
-        faults = self._faults() if grows else ()
+        faults = (known.waits, *self._faults()) if grows else ()
         status = RunStatus(
             id=run_id,
             request=changed.request,
@@ -302,6 +290,9 @@ class RunTable:
         )
         status.request.ClearField("prompts")
         return status
+
+    def dollars(self, progress: RunProgress) -> float:
+        return total_cost(self._costs(progress).values()) or 0.0
 
     def _costs(self, progress: RunProgress) -> Mapping[str, float | None]:
         return {

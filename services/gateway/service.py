@@ -20,10 +20,12 @@ from soliloquy_services.gateway.datasets import read_conversation
 from soliloquy_services.gateway.dead_letters import MOST_REPLAYED, DeadLetters
 from soliloquy_services.gateway.deletion import Deletion
 from soliloquy_services.gateway.planning import Planning, former_run, most_alike
+from soliloquy_services.gateway.quotas import QuotaFile
 from soliloquy_services.gateway.refusals import Code, Refusal, answered
 from soliloquy_services.gateway.requests import validated
 from soliloquy_services.gateway.runs import OVER, KnownRun, RunTable, judged, state_name
 from soliloquy_services.gateway.settings import GatewaySettings
+from soliloquy_services.gateway.shares import Shares
 from soliloquy_services.gateway.steering import Steering
 from soliloquy_services.gateway.store import Store
 from soliloquy_services.gateway.topics import PipelineState, TopicFollower
@@ -65,7 +67,8 @@ class Gateway:
         self._run_feed = LatestFeed(self._runs.status)
         self._list_feed = LatestFeed[tuple[str, bytes], api.ListRunsResponse](lambda key: self._runs.page(*key))
         self._tails = TailFeed[api.FinishedConversation]()
-        self._steering = Steering(self._runs, self._store, planning, transport, settings, self._look)
+        shares = Shares(self._runs, QuotaFile(settings.quotas) if settings.quotas else None, self._tell)
+        self._steering = Steering(self._runs, self._store, planning, transport, settings, self._look, shares)
         self._deletion = Deletion(self._runs, self._store, self._steering, self._letters, transport, settings)
         self._model = str(settings.models.identity()["model"])
         self._looking = asyncio.Lock()

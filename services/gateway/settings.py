@@ -26,6 +26,8 @@ class GatewaySettings:
     evaluations: Path | None = None
     # The base URLs of models that a person may have a chat ask, besides the gateway's own.
     chat_endpoints: Sequence[str] = ()
+    # The file of quotas; None where each run has what it asks for.
+    quotas: Path | None = None
     # The number of unfinished runs at a time.
     most_runs: int = 100
     # Days after their end when runs are deleted; None keeps them.

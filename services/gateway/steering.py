@@ -25,12 +25,10 @@ from soliloquy_services.gateway.refusals import Code, Refusal
 from soliloquy_services.gateway.requests import validated
 from soliloquy_services.gateway.runs import KnownRun, RunTable, state_name
 from soliloquy_services.gateway.settings import GatewaySettings
+from soliloquy_services.gateway.shares import Shares
 from soliloquy_services.gateway.store import Store
 
 _EXECUTION_DIGITS = 8
-# Few problems wait for admission: a pause cannot stop those that are submitted.
-LEAST_AHEAD = 8
-IN_FLIGHT_A_PROBLEM_AHEAD = 4
 
 _log = logging.getLogger(__name__)
 
@@ -48,6 +46,7 @@ class Steering:
         transport: Transport,
         settings: GatewaySettings,
         look: Callable[[], Awaitable[None]],
+        shares: Shares,
     ) -> None:
         """`look` has the runs take what changed in the store."""
         self._runs = runs
@@ -57,6 +56,7 @@ class Steering:
         self._model = str(settings.models.identity()["model"])
         self._most_runs = settings.most_runs
         self._look = look
+        self._shares = shares
         self._tasks: asyncio.TaskGroup | None = None
         self._drivers: dict[str, RunDriver] = {}
         # A change of state depends on the state before it: one at a time.
@@ -71,6 +71,8 @@ class Steering:
             await asyncio.Future()
         finally:
             self._tasks = None
+            for known in self._runs.by_id.values():
+                known.waits = ""
 
     def hear(self, run_id: str) -> None:
         """Tells the driver of the run that something changed; one that was begun or resumed gets a driver."""
@@ -182,7 +184,9 @@ class Steering:
             with suppress(Overtaken):
                 await driver.drive()
 
-        driver = self._drivers[known.id] = RunDriver(known, self._store, self._planning, self._transport, turn)
+        driver = self._drivers[known.id] = RunDriver(
+            known, self._store, self._planning, self._transport, turn, self._shares
+        )
         driving = self._tasks.create_task(drive_until_overtaken(driver))
         driving.add_done_callback(lambda _: self._drivers.pop(known.id))
 
@@ -217,12 +221,15 @@ class Steering:
 class RunDriver:
     """Drives one run, as far as the store tells how far it is."""
 
-    def __init__(self, known: KnownRun, store: Store, planning: Planning, transport: Transport, turn: Turn) -> None:
+    def __init__(
+        self, known: KnownRun, store: Store, planning: Planning, transport: Transport, turn: Turn, shares: Shares
+    ) -> None:
         self._known = known
         self._store = store
         self._planning = planning
         self._transport = transport
         self._turn = turn
+        self._shares = shares
         self._changed = asyncio.Event()
 
     def hear(self) -> None:
@@ -277,10 +284,9 @@ class RunDriver:
         return self._known.under_way
 
     def admits(self, ordinal: int, submitted: int) -> bool:
-        changed = self._known.changed
-        in_flight = changed.run.in_flight
-        ahead = in_flight + max(LEAST_AHEAD, in_flight // IN_FLIGHT_A_PROBLEM_AHEAD)
-        return changed.state == RunState.RUN_STATE_RUNNING and self.quota.admits(ordinal, submitted, ahead)
+        quota = self.quota
+        ahead = self._shares.ahead(self._known, submitted - quota.settled)
+        return self._known.changed.state == RunState.RUN_STATE_RUNNING and quota.admits(ordinal, submitted, ahead)
 
     async def changes(self, seconds: float) -> bool:
         try:
@@ -294,7 +300,7 @@ class RunDriver:
 
     async def is_stuck(self, submitted: int) -> bool:
         known = self._known
-        if not known.dead or not known.under_way <= known.dead:
+        if not known.dead or known.waits or not known.under_way <= known.dead:
             return False
         # Either every problem submitted is dead or settled, or the dead ones take all places and none can begin.
         settled = await self.settled_ordinals()

@@ -32,15 +32,15 @@ from soliloquy_services.gateway.runs import KnownRun, is_given_up, judged
 _LONGEST_NAME = 500
 # The rows that one transaction removes.
 _FORGOTTEN_AT_ONCE = 5_000
-_SERIALISED = ("changed", "progress", "stored")
+_SERIALISED = ("changed", "progress", "stored", "before")
 _COUNTS = ("unfit", "flagged_accepted", "flagged_rejected")
-_PLAIN = (*_COUNTS, "owed")
+_PLAIN = (*_COUNTS, "owed", "day")
 # The columns of a run that each topic fills.
 _FILLED: Mapping[type[Message], Sequence[str]] = {
     RunChanged: ("changed",),
     RunStanding: (),
     RunStored: ("stored",),
-    ConversationCollected: ("progress", *_COUNTS),
+    ConversationCollected: ("progress", "before", "day", *_COUNTS),
     RunCancelled: (),
 }
 
@@ -114,7 +114,7 @@ class Store:
             if all(row.identity == identity for row in rows):
                 return {row.partition: row.next_offset for row in rows}
             connection.execute(delete(positions).where(positions.c.topic == topic))
-            nothing = {column: 0 if column in _COUNTS else None for column in _FILLED[kind]}
+            nothing = {column: 0 if column in _PLAIN else None for column in _FILLED[kind]}
             revision = self._next(connection)
             connection.execute(update(self.database["runs"]).values({**nothing, "revision": revision}))
             if kind is RunStanding:
@@ -199,6 +199,7 @@ class Store:
                 changed=RunChanged.FromString(row["changed"] or b""),
                 progress=RunProgress.FromString(row["progress"] or b""),
                 stored=RunStored.FromString(row["stored"] or b""),
+                before=RunProgress.FromString(row["before"] or b""),
                 **{column: row[column] for column in (*_PLAIN, "revision")},
             )
             for row in connection.execute(select(self.database["runs"]).where(chosen)).mappings()
@@ -242,6 +243,7 @@ class Store:
             if not known.is_told:
                 known.find(event.conversation.run, shown.finished_at)
             problem = (shown.run, event.summary.enrichment.problem)
+            known.begin_day(shown.finished_at)
             known.count(event, enriches=event.summary.HasField("enrichment") and problem in uncounted)
             uncounted.discard(problem)
             added[shown.run][kind_of(shown)] += 1

@@ -102,6 +102,7 @@ def _request(
     max_turns: int = _limit("Turns in a conversation", TURNS),
     max_attempts: int = _limit("Tries at a problem", ATTEMPTS),
     name: str = setting(_NAME, default=""),
+    priority: int = setting("Over the tenant's other runs, from 0 to 9.", default=0, type=whole(0, 9)),
     enrich: bool = setting("Explain and outline each solution for the tutor first."),
 ) -> dict[str, Any]:
     return locals()

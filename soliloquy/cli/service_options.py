@@ -201,6 +201,7 @@ class GatewayOptions:
         type=whole(1, 36_500),
         metavar="DAYS",
     )
+    quotas: Path | None = option("Shares and limits of tenants, as TOML.", type=EXISTING_FILE)
     tls: ServerTls | None = SERVER_TLS
 
     def assignment(
@@ -209,6 +210,7 @@ class GatewayOptions:
         """`data` is a folder for a database, if none is named."""
         from soliloquy_services.gateway.access.tokens import read_tokens
         from soliloquy_services.gateway.database import engine_of
+        from soliloquy_services.gateway.quotas import read_quotas
         from soliloquy_services.gateway.settings import GatewaySettings
 
         for url in self.chat_endpoints:
@@ -216,12 +218,15 @@ class GatewayOptions:
         # Bad files end the command before it starts a process.
         if self.tokens:
             read_tokens(self.tokens)
+        if self.quotas:
+            read_quotas(self.quotas)
         if self.database:
             engine_of(self.database)
         settings = GatewaySettings(
             listen=listen,
             grpc=self.grpc or _next_port(listen),
             tokens=self.tokens,
+            quotas=self.quotas,
             tls=self.tls,
             models=models,
             datasets=datasets,

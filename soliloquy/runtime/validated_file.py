@@ -12,6 +12,15 @@ from soliloquy.runtime.files import read_regular_text
 Model = TypeVar("Model", bound=BaseModel)
 
 
+def file_version(file: Path) -> tuple[int, ...]:
+    """Changes whenever the file does, without reading it."""
+    try:
+        status = file.stat()
+    except OSError:
+        return ()
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
 def read_model(path: Path, parse: Callable[[str], Any], model: type[Model], *, context: Any = None) -> Model:
     """Reads and validates a file; raises Failure with its first problem."""
     try:

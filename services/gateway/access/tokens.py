@@ -27,6 +27,7 @@ from pydantic import (
 from soliloquy.runtime.authority import is_safe
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.files import read_regular_text, table_beside
+from soliloquy.runtime.validated_file import file_version
 
 Role = Literal["reader", "operator"]
 # Each role may do everything that the roles before it may.
@@ -139,7 +140,7 @@ class TokenFile:
         self._file = file
         self._clock = clock
         self._checked = clock()
-        self._version = _file_version(file)
+        self._version = file_version(file)
         self._entries = read_tokens(file)
         # A change of the provider takes effect with the next start.
         self.oidc = self._entries.oidc
@@ -167,7 +168,7 @@ class TokenFile:
         now = self._clock()
         if now - self._checked >= CHECK_SECONDS:
             self._checked = now
-            if (version := _file_version(self._file)) != self._version:
+            if (version := file_version(self._file)) != self._version:
                 self._version = version
                 try:
                     self._entries = read_tokens(self._file)
@@ -220,12 +221,3 @@ def _fault(error: ValidationError) -> str:
 
 def _fault_of(field: str) -> str:
     return f"invalid {field}: {_ADVICE[field]}" if field in _ADVICE else f"unknown field {field!r}: {_HINT}"
-
-
-def _file_version(file: Path) -> tuple[int, ...]:
-    """Changes whenever the file does, without reading it."""
-    try:
-        status = file.stat()
-    except OSError:
-        return ()
-    return status.st_ino, status.st_size, status.st_mtime_ns

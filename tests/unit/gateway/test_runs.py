@@ -4,7 +4,8 @@ from soliloquy.v1.events_pb2 import ConversationCollected, RunChanged, RunProgre
 from soliloquy.v1.gateway_pb2 import DatasetState
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
 from soliloquy_services.gateway.changes import turned
-from soliloquy_services.gateway.runs import KnownRun, Pace, RunTable
+from soliloquy_services.gateway.pace import Pace
+from soliloquy_services.gateway.runs import KnownRun, RunTable
 
 RUN = Run(id="r", growing="g", recipe="soliloquy", max_attempts=2)
 ID = "r-g"

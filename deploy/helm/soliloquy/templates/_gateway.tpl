@@ -20,6 +20,9 @@
 {{- end }}
 {{- end }}
 {{- end }}
+{{- if .Values.gateway.quotas }}
+- --quotas=/etc/soliloquy/quotas/quotas.toml
+{{- end }}
 {{- with .Values.gateway.database.url }}
 - --database={{ . }}
 {{- end }}
@@ -57,6 +60,9 @@
 {{- if .Values.gateway.tokens.existingSecret }}
 - {name: tokens, mountPath: /etc/soliloquy/gateway, readOnly: true}
 {{- end }}
+{{- if .Values.gateway.quotas }}
+- {name: quotas, mountPath: /etc/soliloquy/quotas, readOnly: true}
+{{- end }}
 {{- if .Values.gateway.tls.existingSecret }}
 - {name: tls, mountPath: /etc/soliloquy/gateway-tls, readOnly: true}
 {{- end }}
@@ -71,6 +77,10 @@
 - name: tokens
   secret: {secretName: {{ .existingSecret }}, defaultMode: 0440, items: [{key: {{ .key }}, path: tokens.toml}]}
 {{- end }}
+{{- end }}
+{{- if .Values.gateway.quotas }}
+- name: quotas
+  configMap: {name: {{ include "soliloquy.fullname" . }}-quotas}
 {{- end }}
 {{- with .Values.gateway.tls }}
 {{- if .existingSecret }}

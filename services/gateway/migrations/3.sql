@@ -9,5 +9,8 @@ CREATE TABLE under_way (
 );
 CREATE INDEX under_way_by_revision ON under_way (revision);
 CREATE INDEX settled_by_past ON settled (run, past);
+-- The last day, counted from 1970, on which conversations of the run were counted, and its progress before that.
+ALTER TABLE runs ADD COLUMN day BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE runs ADD COLUMN before {bytes};
 ALTER TABLE runs DROP COLUMN standing;
 DELETE FROM positions WHERE topic = 'run.standing';
