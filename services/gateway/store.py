@@ -155,7 +155,12 @@ class Store:
         """Removes what is left of a deleted run, or some of it where that would take long: repeat it."""
         with self.database.writing() as connection:
             self.lease.check(connection)
-            for name, key in (("finished", "place"), ("settled", "first"), ("enriched", "problem"), ("under_way", "place")):
+            for name, key in (
+                ("finished", "place"),
+                ("settled", "first"),
+                ("enriched", "problem"),
+                ("under_way", "place"),
+            ):
                 table = self.database[name]
                 some = select(table.c[key]).where(table.c.run == run_id).limit(_FORGOTTEN_AT_ONCE)
                 gone = connection.execute(delete(table).where(table.c.run == run_id, table.c[key].in_(some))).rowcount

@@ -71,7 +71,7 @@ async def gone(gateway: Gateway, run: str, other: str) -> None:
     """Nothing of the run is there, and everything of the other one."""
     known = gateway._runs.by_id
     await until(lambda: run in known and not known[run].progress.ByteSize())
-    assert not (await gateway._store.call(gateway._store.index.beginning, run, 100))
+    assert not (await gateway._store.call(gateway._store.index.beginning, run))
     assert not (await gateway._store.call(gateway._store.settled, run))
     assert [one.id for one in (await gateway.list_runs(ListRunsRequest())).runs] == [other]
     with pytest.raises(Refusal, match="there is no run"):
