@@ -52,6 +52,7 @@ class AsyncRuns(GatewayClient):
         max_attempts: int = 0,
         enrich: bool = False,
         name: str = "",
+        priority: int = 0,
         prompts: Mapping[str, str] = {},
         request_id: str = "",
     ) -> RunStatus:
@@ -70,6 +71,7 @@ class AsyncRuns(GatewayClient):
             max_attempts=max_attempts,
             enrich=enrich,
             name=name,
+            priority=priority,
             prompts=prompts,
         )
         return await self._ask(self._stub.StartRun, request)
