@@ -31,6 +31,9 @@ LEAST_SECONDS = 10.0
 _MOST_CHECKED = 10_000
 _LONGEST_NAME = 80
 
+# What a token of any content raises.
+_FLAWS = (JoseError, ValueError, TypeError, RecursionError)
+
 PublicKey = RSAKey | ECKey | OKPKey
 
 _log = logging.getLogger(__name__)
@@ -146,7 +149,7 @@ class Issuer:
         try:
             claims = jwt.decode(token, key, algorithms=ALGORITHMS, registry=_registry).claims
             self._rules.validate(claims)
-        except (JoseError, ValueError) as error:
+        except _FLAWS as error:
             raise self._refused(str(error)) from error
         name, groups = claims.get(self.settings.name) or claims["sub"], claims.get(self.settings.groups, [])
         if not isinstance(name, str) or not name.isprintable() or len(name) > _LONGEST_NAME:
@@ -211,7 +214,7 @@ class Issuer:
 def _header(token: str) -> Mapping[str, Any]:
     try:
         header = jws.extract_compact(token.encode("utf-8", "surrogatepass")).headers()
-    except (JoseError, ValueError) as error:
+    except _FLAWS as error:
         raise Refusal(Code.UNAUTHENTICATED, f"this token is refused ({error}): sign in again") from error
     if header.get("alg") not in ALGORITHMS:
         known = ", ".join(ALGORITHMS)

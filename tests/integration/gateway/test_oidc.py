@@ -114,6 +114,10 @@ REFUSED: dict[str, tuple[Callable[[Provider], str], str]] = {
     ),
     "a path for a key": (lambda at: at.token(header={"kid": "../../dev/null"}), "none of the provider's keys"),
     "a header that must be understood": (lambda at: at.token(header={"crit": ["b64"], "b64": False}), "refused"),
+    "a header of another kind": (
+        lambda at: encoded(b'{"alg": "RS256", "kid": "first", "crit": 7}') + ".e30.e30",
+        "refused",
+    ),
     "another algorithm of the same key": (
         lambda at: at.token(for_any_algorithm(at.keys[0]), header={"alg": "PS256"}),
         "none of the provider's keys",
