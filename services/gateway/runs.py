@@ -36,6 +36,7 @@ _STORED = (
     *("unfit", "flagged_accepted", "flagged_rejected", "revision", "owed", "day"),
 )
 
+FAULT_OF_INSTALLATION = "a service of the installation has a fault: ask its operator"
 OVER = (RunState.RUN_STATE_CANCELLED, RunState.RUN_STATE_FINISHED, RunState.RUN_STATE_SHORT)
 
 
@@ -268,12 +269,16 @@ class RunTable:
         costs = self._costs(progress)
         # A run that ended for a loss says so itself.
         losses = [known.loss] if known.loss != changed.because else []
-        faults = (known.waits, *self._faults()) if grows else ()
+        faults = list(self._faults()) if grows else []
+        if faults and changed.tenant:
+            # It may name what belongs to others.
+            faults = [FAULT_OF_INSTALLATION]
+        waits = [known.waits] if grows else []
         status = RunStatus(
             id=run_id,
             request=changed.request,
             state=changed.state,
-            because="; ".join(filter(None, (changed.because, *losses, *faults))),
+            because="; ".join(filter(None, (changed.because, *losses, *waits, *faults))),
             requested_by=changed.requested_by,
             requested_at=changed.requested_at,
             changed_at=changed.changed_at,

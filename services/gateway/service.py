@@ -231,11 +231,8 @@ class Gateway:
         return self._letters.causes(asked)
 
     async def replay_dead_letter(self, request: api.ReplayDeadLetterRequest) -> api.ReplayDeadLetterResponse:
+        await self._refresh(at_once=True)
         if not (chosen := self._letters.chosen(ids=[request.id])):
-            # It may have come since they were read.
-            await self._refresh(at_once=True)
-            chosen = self._letters.chosen(ids=[request.id])
-        if not chosen:
             raise _no_letter(request.id)
         await self._replay(chosen)
         return api.ReplayDeadLetterResponse()

@@ -5,7 +5,7 @@ from soliloquy.v1.gateway_pb2 import DatasetState
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
 from soliloquy_services.gateway.changes import turned
 from soliloquy_services.gateway.pace import Pace
-from soliloquy_services.gateway.runs import KnownRun, RunTable
+from soliloquy_services.gateway.runs import FAULT_OF_INSTALLATION, KnownRun, RunTable
 
 RUN = Run(id="r", growing="g", recipe="soliloquy", max_attempts=2)
 ID = "r-g"
@@ -123,6 +123,15 @@ def test_a_run_without_a_name_has_one_that_no_other_run_of_its_tenant_has() -> N
     assert known.name_of(request, "physics") == "physics, 20 conversations"
     assert known.name_of(RunRequest(name="mine", problems="physics", conversations=1), "") == "mine"
     assert known.name_of(RunRequest(problems="physics", conversations=1), "") == "physics, 1 conversation"
+
+
+def test_a_tenant_is_told_that_there_is_a_fault_and_not_what_it_names() -> None:
+    known = RunTable(MODELS, lambda: ["no space left for /data/a-run-of-others"])
+    for tenant in ("", "physics"):
+        changed = RunChanged(run=Run(id=f"r{tenant}"), tenant=tenant, state=RunState.RUN_STATE_RUNNING)
+        known.take(f"r{tenant}", KnownRun(changed=changed))
+    assert known.status("r").because == "no space left for /data/a-run-of-others"
+    assert known.status("rphysics").because == FAULT_OF_INSTALLATION
 
 
 def test_runs_of_earlier_versions_and_of_other_programs_have_a_name_too() -> None:
