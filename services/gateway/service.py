@@ -56,7 +56,7 @@ class Gateway:
         self.planning = planning
         self._faults = faults
         self._runs = RunTable(settings.models, self._every_fault)
-        self._store = Store(settings.database)
+        self._store = Store(settings.database, settings.webhooks.urls)
         self._letters = DeadLetters(transport, self._sees)
         self.audit = Audit(transport)
         self._pipeline = PipelineState(transport, self._letters)

@@ -10,6 +10,13 @@ from soliloquy.runtime.tls import ServerTls
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class WebhookSettings:
+    urls: Sequence[str] = ()
+    # Signs what they are told.
+    secret: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class GatewaySettings:
     # The addresses of HTTP and gRPC.
     listen: str = "127.0.0.1:0"
@@ -32,5 +39,7 @@ class GatewaySettings:
     most_runs: int = 100
     # Days after their end when runs are deleted; None keeps them.
     delete_runs_after: int | None = None
+    # Who is told of the end of each run.
+    webhooks: WebhookSettings = field(default_factory=WebhookSettings)
     # The URL of the database that remembers its runs; empty for a temporary one, which each start fills again.
     database: str = ""

@@ -27,6 +27,7 @@ from soliloquy_services.gateway.runs import KnownRun, RunTable, state_name
 from soliloquy_services.gateway.settings import GatewaySettings
 from soliloquy_services.gateway.shares import Shares
 from soliloquy_services.gateway.store import Store
+from soliloquy_services.gateway.webhooks import Webhooks
 
 _EXECUTION_DIGITS = 8
 
@@ -59,6 +60,7 @@ class Steering:
         self._shares = shares
         self._tasks: asyncio.TaskGroup | None = None
         self._drivers: dict[str, RunDriver] = {}
+        self._webhooks = Webhooks(store.outbox, settings.webhooks)
         # A change of state depends on the state before it: one at a time.
         self._writing = asyncio.Lock()
 
@@ -68,6 +70,7 @@ class Steering:
         try:
             for known in self._runs.by_id.values():
                 self._drive(known)
+            await self._webhooks.send_always()
             await asyncio.Future()
         finally:
             self._tasks = None

@@ -27,6 +27,7 @@ from soliloquy_services.gateway.database import Database
 from soliloquy_services.gateway.index import Index, kind_of
 from soliloquy_services.gateway.lease import Lease, Overtaken
 from soliloquy_services.gateway.runs import KnownRun, is_given_up, judged
+from soliloquy_services.gateway.webhooks import Outbox
 
 # An event with a longer name is none of ours, and no index would take it.
 _LONGEST_NAME = 500
@@ -56,8 +57,10 @@ class News(NamedTuple):
 class Store:
     """Its methods block, as those of the index do: `call` them."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, webhooks: Sequence[str] = ()) -> None:
+        """`webhooks` has the URLs that are told of the end of each run."""
         self.database = Database(url)
+        self.outbox = Outbox(self.database, webhooks)
         self.index = Index(self.database)
         self.lease = Lease(self.database)
         self.call = self.database.call
@@ -94,6 +97,7 @@ class Store:
                 return False
             known.changed, known.owed = changed, 1
             self.save(connection, {run_id: known})
+            self.outbox.tell(connection, changed, before)
         return True
 
     def published(self, changed: RunChanged) -> None:

@@ -24,6 +24,7 @@ from soliloquy.cli.options import (
     Choice,
     whole,
 )
+from soliloquy.cli.webhook_options import WEBHOOKS, webhook_settings
 from soliloquy.dataset.layout import ShardLimits
 from soliloquy.recipes.prompts import BrokenPrompt, changed_texts
 from soliloquy.recipes.recipe import checked_prompts, load_judges
@@ -202,6 +203,7 @@ class GatewayOptions:
         metavar="DAYS",
     )
     quotas: Path | None = option("Shares and limits of tenants, as TOML.", type=EXISTING_FILE)
+    webhooks: tuple[str, ...] = WEBHOOKS
     tls: ServerTls | None = SERVER_TLS
 
     def assignment(
@@ -234,6 +236,7 @@ class GatewayOptions:
             evaluations=self.evaluations,
             chat_endpoints=self.chat_endpoints,
             delete_runs_after=self.delete_runs_after,
+            webhooks=webhook_settings(self.webhooks),
             database=self.database or (f"sqlite:///{data.resolve()}/{DATABASE}" if data else ""),
         )
         return GatewayAssignment(settings=settings, problem_files=self.problem_files, sandbox=sandbox)

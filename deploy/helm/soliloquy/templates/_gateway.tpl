@@ -38,6 +38,9 @@
 {{- with .Values.gateway.deleteRunsAfterDays }}
 - --delete-runs-after={{ int . }}
 {{- end }}
+{{- range .Values.gateway.webhooks.urls }}
+- --webhook={{ . }}
+{{- end }}
 {{- range .Values.gateway.chatEndpoints }}
 - --chat-endpoint={{ . }}
 {{- end }}

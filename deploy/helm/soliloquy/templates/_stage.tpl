@@ -141,6 +141,12 @@ spec:
 {{- if (index ($root.Files.Get "files/stages.yaml" | fromYaml) $name).model }}
 {{ include "soliloquy.model.env" $root | trim }}
 {{- end }}
+{{- with $root.Values.gateway.webhooks }}
+{{- if and (eq $name "gateway") .urls }}
+- name: SOLILOQUY_WEBHOOK_SECRET
+  valueFrom: {secretKeyRef: {name: {{ required "gateway.webhooks.urls requires gateway.webhooks.existingSecret" .existingSecret }}, key: {{ .key }}}}
+{{- end }}
+{{- end }}
 {{- if and (eq $name "gateway") $root.Values.sandbox.tls.gatewaySecret }}
 - {name: SOLILOQUY_CA_FILE, value: /etc/soliloquy/sandbox-tls/ca.crt}
 - {name: SOLILOQUY_CERTIFICATE_FILE, value: /etc/soliloquy/sandbox-tls/tls.crt}
