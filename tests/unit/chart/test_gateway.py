@@ -3,8 +3,9 @@
 import click
 import pytest
 
+from soliloquy.cli.webhook_options import SECRET
 from tests.chart.render import Document, Values
-from tests.unit.chart.objects import PUBLIC, container, environment, kinds, named, objects, services
+from tests.unit.chart.objects import PUBLIC, container, environment, kinds, named, objects, refusal, services
 from tests.unit.chart.test_services import command
 
 ALL: Values = {
@@ -108,6 +109,16 @@ def test_it_remembers_its_runs_in_the_database_that_the_values_name() -> None:
     secrets = [{"secretRef": {"name": name}} for name in ("object-store", "database")]
     assert container(found["gateway"])["envFrom"] == secrets
     assert container(found["collector"])["envFrom"] == secrets[:1]
+
+
+def test_it_tells_webhooks_with_the_secret_that_signs_and_deletes_runs_when_the_values_say() -> None:
+    hooks = {"urls": ["https://hooks.lab/run"], "existingSecret": "hooks"}
+    gateway = container(services(objects({"gateway": {"webhooks": hooks, "deleteRunsAfterDays": 90}}))["gateway"])
+    assert {"--webhook=https://hooks.lab/run", "--delete-runs-after=90"} <= {*gateway["args"]}
+    assert environment(gateway)[SECRET] == {"secretKeyRef": {"name": "hooks", "key": "secret"}}
+    assert SECRET not in environment(container(services(objects())["gateway"]))
+    why = refusal({"gateway": {"webhooks": {"urls": hooks["urls"]}}})
+    assert "gateway.webhooks.urls requires gateway.webhooks.existingSecret" in why
 
 
 def test_a_chat_may_ask_each_of_the_listed_apis() -> None:
