@@ -5,7 +5,7 @@ import pytest
 
 from soliloquy.cli.webhook_options import SECRET
 from tests.chart.render import Document, Values
-from tests.unit.chart.objects import PUBLIC, container, environment, kinds, named, objects, refusal, services
+from tests.unit.chart.objects import PUBLIC, REQUIRED, container, environment, kinds, named, objects, refusal, services
 from tests.unit.chart.test_services import command
 
 ALL: Values = {
@@ -117,7 +117,7 @@ def test_it_tells_webhooks_with_the_secret_that_signs_and_deletes_runs_when_the_
     assert {"--webhook=https://hooks.lab/run", "--delete-runs-after=90"} <= {*gateway["args"]}
     assert environment(gateway)[SECRET] == {"secretKeyRef": {"name": "hooks", "key": "secret"}}
     assert SECRET not in environment(container(services(objects())["gateway"]))
-    why = refusal({"gateway": {"webhooks": {"urls": hooks["urls"]}}})
+    why = refusal(REQUIRED, {"gateway": {"webhooks": {"urls": hooks["urls"]}}})
     assert "gateway.webhooks.urls requires gateway.webhooks.existingSecret" in why
 
 
