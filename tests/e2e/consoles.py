@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from soliloquy.runtime.http_server import listening
+from soliloquy.runtime.http_server import CannotListen, listening
 from tests.e2e.chromium import Page
 from tests.e2e.runs import SOLILOQUY, start, worker_named
 
@@ -88,7 +88,7 @@ def _two_free_ports() -> int:
             try:
                 with listening(f"127.0.0.1:{port + 1}"):
                     return port
-            except OSError:
+            except CannotListen:
                 continue
 
 

@@ -208,6 +208,34 @@ class LogContract:
                 listed = (await gateway.list_audit(ListAuditRequest())).calls
         assert [call.who for call in listed] == [f"caller {number}" for number in (7, 6, 5, 4, 3)]
 
+    async def test_a_deleted_run_is_gone_with_its_dead_letters_and_no_event_brings_it_back(
+        self, connect: Connect, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("soliloquy_services.gateway.store._FORGOTTEN_AT_ONCE", 2)
+        collecting = Collecting()
+        collecting.broken = {1}
+        async with connect() as transport, growing(transport, collecting):
+            async with opened(transport) as gateway:
+                run, other = await gateway.start_run(asked("one")), await gateway.start_run(asked("two"))
+                with pytest.raises(Refusal, match="is running and cannot be deleted: only one that is over can"):
+                    await gateway.delete_run(DeleteRunRequest(run=run.id))
+                for each in (run, other):
+                    assert (await last_of(gateway, each.id)).state == SHORT
+                for _ in range(2):
+                    assert (await gateway.delete_run(DeleteRunRequest(run=run.id))).state == DELETED
+                await until(lambda: left_letters(gateway, other.id))
+                await gone(gateway, run.id, other.id)
+                # As if a collector had announced them once more.
+                again = [one.event for one in await held(transport, "conversation.collected")]
+                await transport.publish([one for one in again if one.key == run.id])
+                await until(lambda: is_left_by_the_curriculum(transport, run.id))
+            # Another gateway counts everything that the topics hold anew.
+            async with opened(transport) as gateway:
+                await gone(gateway, run.id, other.id)
+                with pytest.raises(Refusal, match="which is deleted: send another id") as refused:
+                    await gateway.start_run(asked("one"))
+                assert refused.value.code == Code.EXISTS
+
 
 class GatewayContract(LogContract):
     """One transport suffices for what the gateway alone promises."""
@@ -295,34 +323,6 @@ class GatewayContract(LogContract):
             last = await last_of(gateway, run.id)
             assert (last.state, last.progress.accepted, last.progress.dead_letters) == (FINISHED, 6, 0)
             assert not (await gateway.list_dead_letter_causes(ListDeadLetterCausesRequest())).causes
-
-    async def test_a_deleted_run_is_gone_with_its_dead_letters_and_no_event_brings_it_back(
-        self, connect: Connect, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("soliloquy_services.gateway.store._FORGOTTEN_AT_ONCE", 2)
-        collecting = Collecting()
-        collecting.broken = {1}
-        async with connect() as transport, growing(transport, collecting):
-            async with opened(transport) as gateway:
-                run, other = await gateway.start_run(asked("one")), await gateway.start_run(asked("two"))
-                with pytest.raises(Refusal, match="is running and cannot be deleted: only one that is over can"):
-                    await gateway.delete_run(DeleteRunRequest(run=run.id))
-                for each in (run, other):
-                    assert (await last_of(gateway, each.id)).state == SHORT
-                for _ in range(2):
-                    assert (await gateway.delete_run(DeleteRunRequest(run=run.id))).state == DELETED
-                await until(lambda: left_letters(gateway, other.id))
-                await gone(gateway, run.id, other.id)
-                # As if a collector had announced them once more.
-                again = [one.event for one in await held(transport, "conversation.collected")]
-                await transport.publish([one for one in again if one.key == run.id])
-                await until(lambda: is_left_by_the_curriculum(transport, run.id))
-            # Another gateway counts everything that the topics hold anew.
-            async with opened(transport) as gateway:
-                await gone(gateway, run.id, other.id)
-                with pytest.raises(Refusal, match="which is deleted: send another id") as refused:
-                    await gateway.start_run(asked("one"))
-                assert refused.value.code == Code.EXISTS
 
     async def test_a_run_keeps_its_name_and_its_model_when_another_gateway_comes(self, connect: Connect) -> None:
         request = asked()
