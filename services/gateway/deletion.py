@@ -1,16 +1,21 @@
 """Deletes runs that have been over for long, and removes what is left of deleted ones."""
 
+import logging
 import time
+from contextlib import suppress
 
 from soliloquy.runtime import reading
 from soliloquy.runtime.transports.port import Transport
 from soliloquy_services.gateway.dead_letters import DeadLetters
+from soliloquy_services.gateway.refusals import Refusal
 from soliloquy_services.gateway.runs import KnownRun, RunTable
 from soliloquy_services.gateway.settings import GatewaySettings
 from soliloquy_services.gateway.steering import Steering
 from soliloquy_services.gateway.store import Store
 
 DAY_SECONDS = 24 * 3600
+
+_log = logging.getLogger(__name__)
 
 
 class Deletion:
@@ -36,7 +41,10 @@ class Deletion:
         """Does some of what is left to do; a repeat does the rest, also after a kill. Raises Unanswered."""
         for known in list(self._runs.by_id.values()):
             if known.is_over and self._has_expired(known):
-                await self._steering.delete(known)
+                # It may go on again by now.
+                with suppress(Refusal):
+                    await self._steering.delete(known)
+                    _log.info("a run is deleted, as it was over for long", extra={"fields": {"run": known.id}})
             if known.is_deleted and (known.progress.ByteSize() or known.stored.ByteSize()):
                 await self._store.call(self._store.forget, known.id)
         deleted = {known.id for known in self._runs.by_id.values() if known.is_deleted}

@@ -26,11 +26,16 @@ async def test_the_commands_start_steer_and_list(address: str, collecting: Colle
             *steered,
             command("list", *at),
             command("list", *at, "--state", "paused"),
+            command("delete", *at, run),
             command("cancel", *at, run),
+            command("delete", *at, run[:6]),
+            command("delete", *at, run),
+            command("list", *at),
         ]
 
     collecting.open.clear()
-    started, paused, resumed, shown, listed, none, cancelled = await asyncio.to_thread(use)
+    told = await asyncio.to_thread(use)
+    started, paused, resumed, shown, listed, none, too_early, cancelled, deleted, again, left = told
     run = started.stdout.strip()
     assert [json.loads(each.stdout)["state"] for each in (paused, resumed, shown)] == [
         "RUN_STATE_PAUSED",
@@ -41,7 +46,10 @@ async def test_the_commands_start_steer_and_list(address: str, collecting: Colle
     assert line.split()[:3] == [run, "running", "0/6"]
     assert none.stdout == "no runs\n"
     assert "cancelled" in cancelled.stdout
-    assert {each.exit_code for each in (started, paused, listed, none, cancelled)} == {0}
+    assert "cannot be deleted: only one that is over can" in too_early.stderr
+    assert "deleted" in deleted.stdout
+    assert (again.stdout, left.stdout) == (deleted.stdout, "no runs\n")
+    assert {each.exit_code for each in (started, paused, listed, none, cancelled, deleted, again)} == {0}
 
 
 async def test_the_first_characters_of_an_id_are_enough_where_no_other_run_begins_so(address: str) -> None:
