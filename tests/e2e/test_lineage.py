@@ -10,7 +10,7 @@ from typing import Any
 from soliloquy.dataset.manifest import read_manifest, services_in
 from soliloquy.dataset.storage import Storage
 from tests.e2e.consoles import Site, site
-from tests.e2e.runs import command, grown, run
+from tests.e2e.runs import command, run
 from tests.waiting import wait_until
 
 CONVERSATIONS = 12
@@ -48,9 +48,9 @@ def test_tutors_replaced_after_a_kill_are_both_listed_with_their_conversations(t
 
 def test_an_extended_run_knows_the_services_of_its_first_conversations(tmp_path: Path) -> None:
     image = {"SOLILOQUY_IMAGE": "registry.example.com/workers@sha256:00"}
-    first = run(command(tmp_path / "out", conversations=3), environment=image)
-    assert first.returncode == 0, first.stderr
-    grown(tmp_path / "out", conversations=5)
+    for conversations, environment in ((3, image), (5, {})):
+        ended = run(command(tmp_path / "out", conversations=conversations), environment=environment)
+        assert ended.returncode == 0, ended.stderr
     rows = [row for row in services(tmp_path / "out") if row["service"] == "student"]
     assert {row.get("image", ""): row["conversations"] for row in rows} == {image["SOLILOQUY_IMAGE"]: 3, "": 2}
     assert all(json.dumps(row["settings"]["model"]) == '"scripted"' for row in rows)
