@@ -1,6 +1,7 @@
 """A collector that has lost what it acknowledged reads it again from the topics, or says what is missing."""
 
 import asyncio
+import shutil
 import sqlite3
 import subprocess
 from collections import Counter
@@ -248,3 +249,20 @@ async def test_what_the_topics_no_longer_hold_is_told_with_run_folder_number_and
         assert sum(held(tmp_path / "data" / RUN.id).values()) == kept
     line = f"{run} lacks 2 of {CONVERSATIONS} conversations, which conversation.finished no longer holds"
     assert line in caplog.messages
+
+
+async def test_a_collector_with_a_new_folder_reads_no_deleted_run_again(tmp_path: Path) -> None:
+    dataset = tmp_path / "data" / RUN.id
+    async with collecting(tmp_path) as collector:
+        await collector.finish(*range(4))
+        await collector.collect()
+        assert await collector.over() == (4, 0)
+        deleted = RunChanged(run=Run(id=RUN.id, growing=RUN.growing), state=RunState.RUN_STATE_DELETED)
+        await collector.transport.publish([first_event(deleted, source="test", time=2.0)])
+        await until(lambda: not dataset.exists())
+    shutil.rmtree(tmp_path / "data")
+    async with collecting(tmp_path) as collector:
+        # Once more, when it has heard of the deletion for long.
+        (tmp_path / "data" / "unread").touch()
+        await until(lambda: not collector.datasets.unread)
+    assert not dataset.exists()
