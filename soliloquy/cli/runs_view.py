@@ -255,7 +255,8 @@ def _reasons(reasons: Mapping[str, int]) -> str:
 def run_line(status: RunStatus) -> str:
     done = f"{status.progress.accepted}/{status.request.conversations or '?'}"
     left = f"{status.rate:.1f}/s, {_span(status.eta_seconds)} left" if status.eta_seconds else ""
-    started = f"{_when(status.requested_at)} {status.requested_by}".rstrip()
+    whose = f"{status.requested_by} of {status.tenant}" if status.tenant else status.requested_by
+    started = f"{_when(status.requested_at)} {whose}".rstrip()
     named = f"{status.name} by {status.request.recipe}"
     return f"{status.id}  {state_of(status):<9} {done:>13}  {started}  {named}  {left}".rstrip()
 

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import aiohttp
@@ -18,7 +19,8 @@ from google.protobuf.message_factory import GetMessageClass
 
 from soliloquy.v1 import gateway_pb2
 from soliloquy.v1.gateway_pb2 import StartRunRequest
-from tests.e2e.consoles import Site
+from tests.e2e.chromium import chromium, needs_chromium
+from tests.e2e.consoles import Site, gone, signed_in
 from tests.e2e.tenants import MARK, OURS, THEIRS, Place, planted
 
 RPCS = {method.name: method for method in gateway_pb2.DESCRIPTOR.services_by_name["RunService"].methods}
@@ -214,6 +216,22 @@ async def _called(channel: grpc.aio.Channel, method: MethodDescriptor, place: Pl
     except grpc.aio.AioRpcError as error:
         return error.code().name, content.decode("latin-1") + (error.details() or "")
     return "OK", content.decode("latin-1")
+
+
+@needs_chromium
+async def test_no_page_of_the_console_tells_a_tenant_of_another(place: Place, tmp_path: Path) -> None:
+    pages = {"runs": "Runs", "chat": "Chat", "dead-letters": "Dead letters", "training": "Training", "audit": "Audit"}
+    async with chromium(tmp_path, offline=False) as page:
+        await signed_in(page, place.site, OURS)
+        assert await page.evaluate("document.querySelector('[data-page=pipeline]').hidden")
+        assert "operator, physics" in await page.evaluate("document.getElementById('session').textContent")
+        for name, title in pages.items():
+            await gone(page, name, title)
+            await asyncio.sleep(0.5)
+            shown = await page.evaluate("document.documentElement.outerHTML")
+            assert not place.revealed(shown, *place.names("").values(), *place.sent("ListAudit")), name
+        await page.evaluate(f"location.hash = '#/runs/{place.done}'")
+        await page.until("document.querySelector('main').textContent.includes('there is no run')")
 
 
 async def test_what_nobody_owns_is_shown_to_the_installation_alone(

@@ -3,7 +3,7 @@
 import { element } from "../../../soliloquy/web/element.js";
 import { watch, withQuery } from "./api.js";
 import { costOf, duration, isOver, isWriting, number, outOf, percent, judged, rejection, seconds, whole } from "./format.js";
-import { maySteer } from "./session.js";
+import { maySteer, seesAll } from "./session.js";
 import { startForm } from "./start-form.js";
 import { choice, columns, facts, heading, keyed, nothing, pager, progress, say, state, time, updatable } from "./widgets.js";
 
@@ -79,7 +79,8 @@ function row(run) {
   const line = element("tr", null,
     element("th", { scope: "row" }, element("a", { href: `#/runs/${encodeURIComponent(run.id)}` }, run.name),
       facts(run.request.recipe, run.model ? `model ${run.model}` : null,
-        run.changed_prompts?.length ? `changed prompts ${run.changed_prompts.join(", ")}` : null, `seed ${run.request.seed}`, ["started ", time(run.requested_at)])),
+        run.changed_prompts?.length ? `changed prompts ${run.changed_prompts.join(", ")}` : null, `seed ${run.request.seed}`, ["started ", time(run.requested_at)],
+        run.tenant && seesAll() ? `tenant ${run.tenant}` : null)),
     element("td", { class: "far" }, bar, element("span", { class: "facts" }, count, under)),
     element("td", { "data-of": "Rejected" }, share, why), element("td", { "data-of": "Time" }, spent, left), price,
     element("td", null, shownState, because));
