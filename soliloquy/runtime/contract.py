@@ -23,6 +23,8 @@ Condition = Callable[[Conversation, Turn], bool]
 
 # The most that one conversation counts of anything: sums over four billion conversations still fit an int64.
 _MOST = 2**31 - 1
+# The number after it fits an int64 too: stretches of problems end with it.
+_LAST_ORDINAL = 2**63 - 2
 _ENDINGS = {*Ending.values()} - {Ending.ENDING_UNSPECIFIED}
 # Conditions on a conversation and its last turn, by their names in topics.toml, each with the reason for a refusal.
 NEEDS: Mapping[str, tuple[Condition, str]] = {
@@ -56,7 +58,8 @@ def _impossible_numbers(message: Message) -> str:
         case ConversationCollected():
             return _impossible(message.summary, "summary.", _MOST) or _impossible(message.finished, "finished.")
         case ProblemSubmitted():
-            return _impossible(message.run, "run.") or ("" if message.ordinal >= 0 else f"ordinal is {message.ordinal}")
+            is_place = 0 <= message.ordinal <= _LAST_ORDINAL
+            return _impossible(message.run, "run.") or ("" if is_place else f"ordinal is {message.ordinal}")
         case RunChanged() if message.state not in RunState.values():
             return f"state is {message.state}"
         case RunStanding() if len(message.begun) % 2 or [*message.begun] != sorted(message.begun):
@@ -99,7 +102,7 @@ def _misfit(conversation: Conversation, needs: Iterable[str]) -> str:
     for fulfilled, otherwise in map(NEEDS.__getitem__, needs):
         if not fulfilled(conversation, last):
             return otherwise
-    if conversation.attempt < 0 or conversation.ordinal < 0:
+    if conversation.attempt < 0 or not 0 <= conversation.ordinal <= _LAST_ORDINAL:
         return f"it is attempt {conversation.attempt} at problem {conversation.ordinal}"
     for place, turn in enumerate(conversation.turns, start=1):
         if turn.number != place:

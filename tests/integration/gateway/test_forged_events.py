@@ -46,6 +46,7 @@ def _changed(**fields: Any) -> RunChanged:
 # Each with the reason in the log.
 FORGED: dict[str, Message] = {
     "it is attempt 0 at problem -1": collected("forged", ordinal=-1),
+    "at problem 9223372036854775807": collected("forged", ordinal=2**63 - 1),
     "it is attempt -2147483648": collected("forged", attempt=-(2**31)),
     "summary.turns is -1": collected("forged", summary=Summary(turns=-1)),
     "summary.tokens.prompt is 9223372036854775807": collected("forged", summary=Summary(tokens=TOKENS)),

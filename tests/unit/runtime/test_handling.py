@@ -182,6 +182,7 @@ async def test_a_conversation_that_lacks_what_its_topic_needs_is_refused_for_goo
         (lambda it: it.turns.insert(0, it.turns[0]), "its turn 2 has the number 1"),
         (lambda it: setattr(it, "attempt", -(2**31)), "it is attempt -2147483648"),
         (lambda it: setattr(it, "ordinal", -1), "at problem -1"),
+        (lambda it: setattr(it, "ordinal", 2**63 - 1), "at problem 9223372036854775807"),
     ],
 )
 async def test_wrong_counts_are_refused_on_every_topic(change: Callable[[Conversation], object], why: str) -> None:
