@@ -106,7 +106,7 @@ class _BigRun:
             self._submitted.append(message)
         self._published.set()
 
-    def problems(self, _: RunRequest) -> "_BigRun":
+    def problems(self, _: RunRequest, tenant: str) -> "_BigRun":
         return self
 
     def problem(self, _seed: int, ordinal: int) -> Problem:
@@ -122,10 +122,11 @@ class _BigRun:
             self._known, self._store, cast(Planning, self), cast(Transport, self), self._turn, shares
         )
         driving = asyncio.create_task(self._driver.drive())
+        driving.add_done_callback(lambda _: self._published.set())
         wanted = self._known.changed.request.conversations
         power, began, before = 1_000, time.perf_counter(), 0
         while not driving.done():
-            standings = await self._admitted()
+            standings = await self._admitted(driving)
             collected = [self._judged() for _ in range(min(BATCH, len(self._under_way)))]
             for each in collected:
                 standings += self._taken(await follow_up(each, self._admission))
@@ -139,15 +140,16 @@ class _BigRun:
                 power, began, before = 10 * power, time.perf_counter(), done
         await driving
 
-    async def _admitted(self) -> list[RunStanding]:
+    async def _admitted(self, driving: asyncio.Task[None]) -> list[RunStanding]:
         """Starts problems until there is no room, or none is left."""
         standings: list[RunStanding] = []
         quota = self._known.quota
-        while len(self._under_way) < min(self._run.in_flight, quota.wanted - quota.settled):
-            if not self._submitted:
+        while len(self._under_way) < min(self._run.in_flight, quota.wanted - quota.settled) and not driving.done():
+            if self._submitted:
+                standings += self._taken(await start(self._submitted.popleft(), self._admission))
+            else:
                 self._published.clear()
                 await self._published.wait()
-            standings += self._taken(await start(self._submitted.popleft(), self._admission))
         await asyncio.sleep(0)
         return standings
 
