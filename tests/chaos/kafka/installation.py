@@ -112,9 +112,8 @@ class Installation:
         found = {}
         for pid in worker_pids(self._process.pid):
             with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-                words = Path(f"/proc/{pid}/cmdline").read_text("utf-8").split("\0")
-                # A process that ends has no name.
-                found.update({post: pid for post in self.posts if post in words})
+                name = Path(f"/proc/{pid}/comm").read_text("utf-8").strip()
+                found.update({post: pid for post in self.posts if post[:15] == name})
         return {post: pid for post, pid in found.items() if alive(pid)}
 
     def pid(self, post: str) -> int:
