@@ -22,7 +22,6 @@ from soliloquy.v1.runs_pb2 import RunRequest
 _REOPEN_SECONDS = 0.2
 # Conversations are listed in the order of their arrival, which may differ by this much from the order of finishing.
 _DISORDER_SECONDS = 60.0
-_REMEMBERED = 10_000
 # The gateway rehearses some conversations first if no run is like the requested one.
 _FORECAST_SECONDS = 60.0
 
@@ -235,18 +234,18 @@ class SeenConversations:
     """The conversations that a tail has yielded, so that a reconnected tail repeats none and skips none."""
 
     def __init__(self) -> None:
-        self._ids: dict[str, None] = {}
-        # When the latest of them finished.
+        # When each of them finished, of those that may be listed again.
+        self._finished: dict[str, float] = {}
         self._latest = 0.0
 
     def is_unseen(self, finished: FinishedConversation) -> bool:
         """Marks the conversation as seen."""
-        if finished.id in self._ids:
+        if finished.id in self._finished:
             return False
-        self._ids[finished.id] = None
+        self._finished[finished.id] = finished.finished_at
         self._latest = max(self._latest, finished.finished_at)
-        if len(self._ids) > _REMEMBERED:
-            del self._ids[next(iter(self._ids))]
+        while self._finished[first := next(iter(self._finished))] < self._latest - _DISORDER_SECONDS:
+            del self._finished[first]
         return True
 
     async def begin(self, listed: AsyncIterator[FinishedConversation]) -> None:

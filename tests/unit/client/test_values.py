@@ -85,6 +85,18 @@ async def test_a_conversation_that_finishes_meanwhile_is_yielded_once_and_in_ord
     assert seen.is_unseen(finished(300))
 
 
+async def test_no_conversation_is_yielded_twice_however_many_finish_in_a_minute() -> None:
+    seen = SeenConversations()
+    burst = [FinishedConversation(id=str(number), finished_at=1_000.0 + number / 1_000) for number in range(30_000)]
+    assert all(map(seen.is_unseen, burst))
+
+    async def again() -> AsyncIterator[FinishedConversation]:
+        for each in reversed(burst):
+            yield each
+
+    assert await seen.missed(again()) == []
+
+
 async def test_a_tail_of_a_run_that_had_nothing_misses_nothing() -> None:
     seen = SeenConversations()
     await seen.begin(listed(range(0)))
