@@ -13,7 +13,7 @@ def text() -> str:
     rows = (
         {
             "name": shape.topic,
-            # Of spread topics, the chart's value.
+            # The chart's value says it for spread topics.
             "partitions": 0 if is_spread(shape.topic) else shape.partitions,
             "replicas": shape.replication,
             "config": dict(sorted(shape.configs.items())),

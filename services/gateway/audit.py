@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections import deque
 from contextlib import aclosing, suppress
+from functools import partial
 from itertools import islice
 
 from soliloquy.runtime.events import Event, first_event
@@ -82,7 +83,7 @@ class Audit:
     async def _write(self) -> None:
         while batch := [*islice(self._waiting, _BATCH)]:
             try:
-                await retry_until_answered(lambda batch=batch: self._transport.publish(batch))  # type: ignore[misc]
+                await retry_until_answered(partial(self._transport.publish, batch))
             except Failure as error:
                 _log.error("a batch of audited calls was refused: %s", error)
                 self._drop(len(batch))

@@ -1,24 +1,15 @@
 """Reads the file of quotas: what each tenant may take of the installation, and how they share it."""
 
-import logging
-import time
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
-from soliloquy.runtime.failure import Failure
-from soliloquy.runtime.validated_file import file_version, read_model
-
-# How soon a change of the file takes effect.
-CHECK_SECONDS = 1.0
-
-_log = logging.getLogger(__name__)
+from soliloquy.runtime.validated_file import read_model
 
 
 class Quota(BaseModel):
-    """What a tenant has; None is no limit."""
+    """Limits and weight of a tenant; None is no limit."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -43,31 +34,6 @@ class Quotas(BaseModel):
 
     def of(self, tenant: str) -> Quota:
         return self.tenant.get(tenant, self.others)
-
-
-class QuotaFile:
-    """Reads its file again when it changes; an unreadable file leaves the last quotas in force."""
-
-    def __init__(self, file: Path, clock: Callable[[], float] = time.monotonic) -> None:
-        self._file = file
-        self._clock = clock
-        self._checked = clock()
-        self._version = file_version(file)
-        self._quotas = read_quotas(file)
-
-    @property
-    def current(self) -> Quotas:
-        now = self._clock()
-        if now - self._checked >= CHECK_SECONDS:
-            self._checked = now
-            if (version := file_version(self._file)) != self._version:
-                self._version = version
-                try:
-                    self._quotas = read_quotas(self._file)
-                    _log.info("%s: read the quotas again", self._file)
-                except Failure as error:
-                    _log.error("%s: the previous quotas stay in force", error)
-        return self._quotas
 
 
 def read_quotas(file: Path) -> Quotas:

@@ -12,6 +12,7 @@ from soliloquy.runtime import reading
 from soliloquy.runtime.metrics import gauge
 from soliloquy.runtime.transports.answering import retry_until_answered
 from soliloquy.runtime.transports.port import Transport, Unanswered
+from soliloquy.runtime.validated_file import WatchedFile
 from soliloquy.v1 import gateway_pb2 as api
 from soliloquy.v1.runs_pb2 import RunState
 from soliloquy_services.gateway.access.tenants import TENANT, sees
@@ -20,7 +21,7 @@ from soliloquy_services.gateway.datasets import read_conversation
 from soliloquy_services.gateway.dead_letters import MOST_REPLAYED, DeadLetters
 from soliloquy_services.gateway.deletion import Deletion
 from soliloquy_services.gateway.planning import Planning, former_run, most_alike
-from soliloquy_services.gateway.quotas import QuotaFile
+from soliloquy_services.gateway.quotas import read_quotas
 from soliloquy_services.gateway.refusals import Code, Refusal, answered
 from soliloquy_services.gateway.requests import validated
 from soliloquy_services.gateway.runs import OVER, KnownRun, RunTable, judged, state_name
@@ -67,7 +68,8 @@ class Gateway:
         self._run_feed = LatestFeed(self._runs.status)
         self._list_feed = LatestFeed[tuple[str, bytes], api.ListRunsResponse](lambda key: self._runs.page(*key))
         self._tails = TailFeed[api.FinishedConversation]()
-        shares = Shares(self._runs, QuotaFile(settings.quotas) if settings.quotas else None, self._tell)
+        quotas = WatchedFile(settings.quotas, read_quotas, "quotas") if settings.quotas else None
+        shares = Shares(self._runs, quotas, self._tell)
         self._steering = Steering(self._runs, self._store, planning, transport, settings, self._look, shares)
         self._deletion = Deletion(self._runs, self._store, self._steering, self._letters, transport, settings)
         self._model = str(settings.models.identity()["model"])
@@ -195,9 +197,8 @@ class Gateway:
         return await self._store.call(self._store.index.listed, request, await self._known(request.run))
 
     async def get_conversation(self, request: api.GetConversationRequest) -> api.GetConversationResponse:
-        entry = await self._store.call(
-            self._store.index.find, (await self._known(request.run)).id, request.conversation
-        )
+        run_id = (await self._known(request.run)).id
+        entry = await self._store.call(self._store.index.find, run_id, request.conversation)
         if entry is None:
             raise Refusal(
                 Code.UNKNOWN,

@@ -39,7 +39,7 @@ class GatewaySettings:
     most_runs: int = 100
     # Days after their end when runs are deleted; None keeps them.
     delete_runs_after: int | None = None
-    # Who is told of the end of each run.
+    # The URLs that are told of the end of each run.
     webhooks: WebhookSettings = field(default_factory=WebhookSettings)
     # The URL of the database that remembers its runs; empty for a temporary one, which each start fills again.
     database: str = ""

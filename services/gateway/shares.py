@@ -5,9 +5,10 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 
+from soliloquy.runtime.validated_file import WatchedFile
 from soliloquy.v1.events_pb2 import RunProgress
 from soliloquy.v1.runs_pb2 import RunState
-from soliloquy_services.gateway.quotas import Quota, QuotaFile, Quotas
+from soliloquy_services.gateway.quotas import Quota, Quotas
 from soliloquy_services.gateway.runs import DAY_SECONDS, KnownRun, RunTable, judged
 
 # Few problems wait for admission: a pause cannot stop those that are submitted.
@@ -21,7 +22,7 @@ class Shares:
     def __init__(
         self,
         runs: RunTable,
-        file: QuotaFile | None,
+        file: WatchedFile[Quotas] | None,
         tell: Callable[[str], None],
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -96,7 +97,7 @@ class Shares:
         ):
             if most is not None:
                 left = self._left(tenant, most, measure)
-                # Of what the conversations in flight will take only their number is known.
+                # The conversations in flight are known by their number alone, not by what they will take.
                 is_counted = measure is judged
                 until = f"{whose} may have {most:,} {unit} a day, and has {left:,.4g} left until midnight UTC"
                 limits.append((left if is_counted else math.inf if left else 0, until))

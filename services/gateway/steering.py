@@ -162,7 +162,7 @@ class Steering:
             model=self._model,
             tenant=TENANT.get(),
         )
-        # Where another gateway was asked for the same a moment ago, the run is its.
+        # Another gateway may have been asked for the same a moment ago: the run is its then.
         is_new = await self._change(KnownRun(), begun)
         return self._runs.by_id[run_key(run)], is_new
 

@@ -53,7 +53,7 @@ def signature(key: bytes, message_id: str, timestamp: int, body: str) -> str:
 
 
 class Outbox:
-    """What is still to be sent, in the gateway's database. Its methods block."""
+    """Keeps what is still to be sent in the gateway's database. Its methods block."""
 
     def __init__(self, database: Database, urls: Sequence[str]) -> None:
         self._database = database

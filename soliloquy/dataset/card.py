@@ -26,7 +26,7 @@ _PERSONS = "When a person was the student, no intent, persona or kind of mistake
 # The names of sizes on the hub, by what a dataset of this size has fewer conversations than.
 _SIZES = ((1e3, "n<1K"), (1e4, "1K<n<10K"), (1e5, "10K<n<100K"), (1e6, "100K<n<1M"), (1e9, "1M<n<1B"))
 _REJECTED = '- config_name: rejected\n  data_files: "rejected/*.parquet"\n'
-# What the card tells of a service.
+# The facts of a service that the card tells.
 _TOLD = ("version", "image", "model", "noise")
 # Options of `soliloquy generate` that the manifest records under their own names, with their defaults.
 _OPTIONS = {"noise": "none", "max_turns": 20, "max_attempts": 10}

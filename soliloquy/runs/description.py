@@ -84,7 +84,7 @@ def _installed() -> Mapping[str, Any]:
     """Returns a digest of the prompts and rules of each recipe, and the versions of other packages."""
     recipes = {}
     for recipe in known_recipes():
-        # Who asks for such a recipe hears of it.
+        # A run that asks for such a recipe is told.
         with suppress(BadPackage, OSError):
             place = folder(recipe)
             recipes[recipe] = digest_of(sorted([*place.glob("prompts/*"), *place.glob("*.toml")]))[:_DIGITS]

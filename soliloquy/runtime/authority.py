@@ -33,7 +33,7 @@ async def ask(
     try:
         async with (
             aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(ANSWER_SECONDS), trust_env=True) as session,
-            # What is sent is for this address alone.
+            # The form and the headers are for this address alone.
             session.request(
                 "GET" if form is None else "POST", url, data=form, headers=headers, allow_redirects=False
             ) as response,

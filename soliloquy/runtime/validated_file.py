@@ -1,8 +1,10 @@
-"""Reads a file of settings into a model of pydantic's, with one line for what is wrong with it."""
+"""Reads files of settings into models of pydantic's, with one line for what is wrong, and again when they change."""
 
+import logging
+import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -10,9 +12,44 @@ from soliloquy.runtime.failure import Failure, one_line
 from soliloquy.runtime.files import read_regular_text
 
 Model = TypeVar("Model", bound=BaseModel)
+Content = TypeVar("Content")
+# How soon a change of a watched file takes effect.
+CHECK_SECONDS = 1.0
+
+_log = logging.getLogger(__name__)
 
 
-def file_version(file: Path) -> tuple[int, ...]:
+class WatchedFile(Generic[Content]):
+    """Reads its file again when it changes; one that cannot be read leaves what was read before in force."""
+
+    def __init__(
+        self, file: Path, read: Callable[[Path], Content], what: str, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`read` raises Failure for a file that is of no use; `what` names its content in the log."""
+        self._file = file
+        self._what = what
+        self._read = read
+        self._clock = clock
+        self._checked = clock()
+        self._version = _version_of(file)
+        self._content = read(file)
+
+    @property
+    def current(self) -> Content:
+        now = self._clock()
+        if now - self._checked >= CHECK_SECONDS:
+            self._checked = now
+            if (version := _version_of(self._file)) != self._version:
+                self._version = version
+                try:
+                    self._content = self._read(self._file)
+                    _log.info("%s: read the %s again", self._file, self._what)
+                except Failure as error:
+                    _log.error("%s: the previous %s stay in force", error, self._what)
+        return self._content
+
+
+def _version_of(file: Path) -> tuple[int, ...]:
     """Changes whenever the file does, without reading it."""
     try:
         status = file.stat()

@@ -36,7 +36,7 @@ PROBLEM = {
 class Place:
     site: Site
     folder: Path
-    # What belongs to the other tenant, by the names of paths and fields.
+    # Things of the other tenant, by the names of paths and fields.
     done: str
     running: str
     conversation: str
@@ -55,7 +55,7 @@ class Place:
         }
 
     def sent(self, call: str) -> list[str]:
-        """What the call's body says, or, in the audit, what the caller said in all calls before."""
+        """The words of the call's body or, in the audit, of all calls before."""
         earlier = [self.running, self.done, self.conversation, self.chat, f"{MARK}-letter"]
         return [f"{MARK}-done", *(earlier if call == "ListAudit" else ())]
 

@@ -24,7 +24,7 @@ from tests.e2e.consoles import Site, gone, signed_in
 from tests.e2e.tenants import MARK, OURS, THEIRS, Place, planted
 
 RPCS = {method.name: method for method in gateway_pb2.DESCRIPTOR.services_by_name["RunService"].methods}
-# What a tenant gets that names a thing of another: the answer for a thing that is not there; what is its own or
+# The answers to a tenant that names a thing of another: the answer for a thing that is not there; what is its own or
 # everybody's, without the other's; a refusal that every tenant gets.
 Answer = Literal["unknown", "own", "refused"]
 EXPECTED: dict[str, Answer] = {

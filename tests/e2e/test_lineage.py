@@ -41,7 +41,7 @@ def test_tutors_replaced_after_a_kill_are_both_listed_with_their_conversations(t
         folder = tmp_path / "data" / started
         found = noises(folder, "tutor")
     assert set(found) == {"none", "real"}
-    # Those under way at the kill are of both.
+    # Conversations that were under way at the kill are of both.
     assert min(found.values()) >= 3
     assert {row["service"] for row in services(folder)} >= {"student", "tutor", "collector", "curriculum"}
 

@@ -31,7 +31,7 @@ LEAST_SECONDS = 10.0
 _MOST_CHECKED = 10_000
 _LONGEST_NAME = 80
 
-# What a token of any content raises.
+# Raised by a token of any content.
 _FLAWS = (JoseError, ValueError, TypeError, RecursionError)
 
 PublicKey = RSAKey | ECKey | OKPKey

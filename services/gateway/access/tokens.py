@@ -5,7 +5,6 @@ The file holds digests, not tokens.
 
 import hashlib
 import hmac
-import logging
 import time
 import tomllib
 from collections.abc import Callable, Collection, Sequence
@@ -27,7 +26,7 @@ from pydantic import (
 from soliloquy.runtime.authority import is_safe
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.files import read_regular_text, table_beside
-from soliloquy.runtime.validated_file import file_version
+from soliloquy.runtime.validated_file import WatchedFile
 
 Role = Literal["reader", "operator"]
 # Each role may do everything that the roles before it may.
@@ -38,8 +37,6 @@ _ACTIONS: dict[str, list[str]] = table_beside(__file__, "roles.toml")
 INSTALLATION = frozenset(_ACTIONS["installation"])
 ROLE_OF: dict[str, Role] = {action: role for role in ROLES for action in _ACTIONS[role]}
 ROLE_OF |= dict.fromkeys(_ACTIONS["investigation"], "operator")
-# How soon a change of the file takes effect.
-CHECK_SECONDS = 1.0
 _ADVICE = {
     "name": "use up to 64 letters, digits, dots, dashes, spaces, @ and underscores",
     "role": f"use {' or '.join(ROLES)}",
@@ -53,8 +50,6 @@ _HINT = (
     "each [[token]] has a name, a role and the sha256 of the token, "
     "each [[group]] a name and a role, and [oidc] an issuer and an audience"
 )
-
-_log = logging.getLogger(__name__)
 
 
 def allowed(role: Role, action: str) -> bool:
@@ -82,7 +77,7 @@ class Caller:
 
     name: str
     role: Role
-    # Whose runs, files and models it may see; empty for everybody's.
+    # The one whose runs, files and models it sees; empty for everybody's.
     tenant: Tenant = ""
 
 
@@ -134,16 +129,12 @@ _ENTRIES = TypeAdapter(Entries)
 
 
 class TokenFile:
-    """Reads its file again when it changes; an unreadable file leaves the last entries in force."""
+    """Finds callers in a file, as it is now."""
 
     def __init__(self, file: Path, clock: Callable[[], float] = time.monotonic) -> None:
-        self._file = file
-        self._clock = clock
-        self._checked = clock()
-        self._version = file_version(file)
-        self._entries = read_tokens(file)
+        self._entries = WatchedFile(file, read_tokens, "tokens", clock)
         # A change of the provider takes effect with the next start.
-        self.oidc = self._entries.oidc
+        self.oidc = self._entries.current.oidc
 
     def with_token(self, token: str) -> Token | None:
         """Compares all digests in constant time, so that the duration reveals nothing."""
@@ -160,23 +151,12 @@ class TokenFile:
 
     def with_groups(self, name: str, groups: Collection[object]) -> Caller | None:
         """The first of the file's groups that is among these decides."""
-        self._current()
-        found = next((group for group in self._entries.group if group.name in groups), None)
+        found = next((group for group in self._entries.current.group if group.name in groups), None)
         return Caller(name=name, role=found.role, tenant=found.tenant) if found else None
 
     def _current(self) -> list[Token]:
-        now = self._clock()
-        if now - self._checked >= CHECK_SECONDS:
-            self._checked = now
-            if (version := file_version(self._file)) != self._version:
-                self._version = version
-                try:
-                    self._entries = read_tokens(self._file)
-                    _log.info("%s: read %d tokens again", self._file, len(self._entries.token))
-                except Failure as error:
-                    _log.error("%s: the previous tokens stay in force", error)
         today = datetime.now(UTC)
-        return [entry for entry in self._entries.token if entry.expires is None or today < entry.expires]
+        return [entry for entry in self._entries.current.token if entry.expires is None or today < entry.expires]
 
 
 def read_tokens(file: Path) -> Entries:

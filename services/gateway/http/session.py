@@ -37,7 +37,7 @@ class Session:
     tenant: str
     # Whether the gateway requires a token.
     needed: bool
-    # Where a browser signs in with the OpenID provider; empty without one.
+    # The path at which a browser signs in with the OpenID provider; empty without one.
     sign_in: str
 
 

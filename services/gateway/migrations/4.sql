@@ -1,4 +1,4 @@
--- What webhooks are still to be told: one row for each run that ended and each URL.
+-- The messages that webhooks are still to get: one for each run that ended and each URL.
 CREATE TABLE webhooks (
   id TEXT NOT NULL PRIMARY KEY,
   url TEXT NOT NULL,

@@ -1,14 +1,16 @@
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from soliloquy_services.gateway.settings import GatewaySettings
 from tests.integration.gateway.served import served
 from tests.integration.gateway.site import Site, guarded, site
 from tests.integration.gateway.support import Collecting, growing
 from tests.integration.transport.embedded import connect as open_log
 from tests.integration.transport.support import Connect
+from tests.lakehouse.postgres import Postgres
 
 
 @pytest.fixture
@@ -39,3 +41,17 @@ async def guarded_site(tmp_path: Path) -> AsyncIterator[Site]:
 async def address(connect: Connect, collecting: Collecting) -> AsyncIterator[str]:
     async with connect() as transport, growing(transport, collecting), served(transport) as address:
         yield address
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Postgres]:
+    with Postgres() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def settings(request: pytest.FixtureRequest, tmp_path: Path) -> GatewaySettings:
+    """Settings with a database, once of each kind."""
+    if request.param == "postgresql":
+        return GatewaySettings(database=request.getfixturevalue("postgres").database())
+    return GatewaySettings(database=f"sqlite:///{tmp_path}/gateway/state.db")

@@ -10,7 +10,6 @@ import pytest
 from soliloquy.recipes.prompts import own_texts
 from soliloquy.runtime.events import first_event, message_of
 from soliloquy.runtime.reading import replay
-from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Problem, Summary
 from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import (
@@ -18,13 +17,10 @@ from soliloquy.v1.events_pb2 import (
     ConversationCollected,
     ConversationFinished,
     ProblemSubmitted,
-    RunStanding,
 )
 from soliloquy.v1.gateway_pb2 import (
     CancelRunRequest,
-    DeleteRunRequest,
     FinishedConversation,
-    GetRunRequest,
     ListAuditRequest,
     ListConversationsRequest,
     ListDeadLetterCausesRequest,
@@ -65,29 +61,6 @@ async def last_of(gateway: Gateway, run_id: str, seconds: float = 90.0) -> RunSt
     async with asyncio.timeout(seconds):
         told = [status async for status in gateway.watch_run(WatchRunRequest(run=run_id))]
     return told[-1]
-
-
-async def gone(gateway: Gateway, run: str, other: str) -> None:
-    """Nothing of the run is there, and everything of the other one."""
-    known = gateway._runs.by_id
-    await until(lambda: run in known and not known[run].progress.ByteSize())
-    assert not (await gateway._store.call(gateway._store.index.beginning, run))
-    assert not (await gateway._store.call(gateway._store.settled, run))
-    assert [one.id for one in (await gateway.list_runs(ListRunsRequest())).runs] == [other]
-    with pytest.raises(Refusal, match="there is no run"):
-        await gateway.get_run(GetRunRequest(run=run))
-    assert (await gateway.list_conversations(ListConversationsRequest(run=other))).total == 5
-
-
-async def is_left_by_the_curriculum(transport: Transport, run: str) -> bool:
-    latest = [one.event for one in await held(transport, "run.standing") if one.event.key == run][-1]
-    name, _, growing = run.partition("-")
-    return message_of(latest) == RunStanding(run=Run(id=name, growing=growing))
-
-
-async def left_letters(gateway: Gateway, run: str) -> bool:
-    letters = (await gateway.list_dead_letters(ListDeadLettersRequest())).letters
-    return [letter.run for letter in letters] == [run]
 
 
 class LogContract:
@@ -196,7 +169,7 @@ class LogContract:
                     gateway.audit.add(audited(number))
             # They are written when the gateway stops, if not before.
             assert len(await held(transport, "call.audited")) == 8
-            # What is none of ours hides none of them.
+            # An event that is none of ours hides none of them.
             forged = CallAudited(at=float("nan"), who="nobody")
             await transport.publish([first_event(forged, source="test", time=0.0)])
             async with opened(transport) as gateway:
@@ -207,34 +180,6 @@ class LogContract:
                 await until(are_listed)
                 listed = (await gateway.list_audit(ListAuditRequest())).calls
         assert [call.who for call in listed] == [f"caller {number}" for number in (7, 6, 5, 4, 3)]
-
-    async def test_a_deleted_run_is_gone_with_its_dead_letters_and_no_event_brings_it_back(
-        self, connect: Connect, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("soliloquy_services.gateway.store._FORGOTTEN_AT_ONCE", 2)
-        collecting = Collecting()
-        collecting.broken = {1}
-        async with connect() as transport, growing(transport, collecting):
-            async with opened(transport) as gateway:
-                run, other = await gateway.start_run(asked("one")), await gateway.start_run(asked("two"))
-                with pytest.raises(Refusal, match="is running and cannot be deleted: only one that is over can"):
-                    await gateway.delete_run(DeleteRunRequest(run=run.id))
-                for each in (run, other):
-                    assert (await last_of(gateway, each.id)).state == SHORT
-                for _ in range(2):
-                    assert (await gateway.delete_run(DeleteRunRequest(run=run.id))).state == DELETED
-                await until(lambda: left_letters(gateway, other.id))
-                await gone(gateway, run.id, other.id)
-                # As if a collector had announced them once more.
-                again = [one.event for one in await held(transport, "conversation.collected")]
-                await transport.publish([one for one in again if one.key == run.id])
-                await until(lambda: is_left_by_the_curriculum(transport, run.id))
-            # Another gateway counts everything that the topics hold anew.
-            async with opened(transport) as gateway:
-                await gone(gateway, run.id, other.id)
-                with pytest.raises(Refusal, match="which is deleted: send another id") as refused:
-                    await gateway.start_run(asked("one"))
-                assert refused.value.code == Code.EXISTS
 
 
 class GatewayContract(LogContract):

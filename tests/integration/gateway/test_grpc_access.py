@@ -12,6 +12,7 @@ from google.protobuf.message_factory import GetMessageClass
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
+from soliloquy.runtime.validated_file import CHECK_SECONDS
 from soliloquy.v1.gateway_pb2 import (
     GetRunRequest,
     ListRunsRequest,
@@ -21,7 +22,7 @@ from soliloquy.v1.gateway_pb2 import (
 from soliloquy.v1.gateway_pb2_grpc import RunServiceStub
 from soliloquy_services.gateway.access.access import REQUESTS
 from soliloquy_services.gateway.access.rates import RateLimit
-from soliloquy_services.gateway.access.tokens import CHECK_SECONDS, ROLE_OF
+from soliloquy_services.gateway.access.tokens import ROLE_OF
 from soliloquy_services.gateway.grpc_server import SERVICE
 from tests.integration.gateway.site import OPERATOR, READER, Site, guarded, site
 from tests.unit.gateway.tokens import entry, written

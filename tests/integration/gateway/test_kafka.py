@@ -5,6 +5,7 @@ from functools import partial
 import pytest
 
 from tests.integration.gateway.contract import FINISHED, LogContract, last_of, under_way
+from tests.integration.gateway.deletion_contract import DeletionContract
 from tests.integration.gateway.support import Collecting, asked, growing, opened, status_of
 from tests.integration.transport.kafka import changing_topics, fresh_address
 from tests.integration.transport.kafka import connect as open_kafka
@@ -34,7 +35,7 @@ def connect(address: str) -> Connect:
     return partial(open_kafka, address)
 
 
-class TestOnKafka(LogContract):
+class TestOnKafka(LogContract, DeletionContract):
     pass
 
 

@@ -98,5 +98,5 @@ async def test_people_and_programs_sign_in_with_a_real_provider(keycloak: Keyclo
             await page.fill("#token", OPERATOR)
             await page.press("Enter")
             await page.until("document.getElementById('session').textContent.includes('olga')")
-            # Of the call that found the token over.
+            # The browser's own line on the call that found the token over.
             assert all("401" in complaint for complaint in page.complaints)

@@ -5,7 +5,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -81,19 +81,6 @@ class CountingLog(EmbeddedTransport):
         async for delivery in super().read(topic, numbers, starts):
             self.delivered += 1
             yield delivery
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[Postgres]:
-    with Postgres() as server:
-        yield server
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def settings(request: pytest.FixtureRequest, tmp_path: Path) -> GatewaySettings:
-    if request.param == "postgresql":
-        return GatewaySettings(database=request.getfixturevalue("postgres").database())
-    return GatewaySettings(database=f"sqlite:///{tmp_path}/gateway/state.db")
 
 
 # Takes events in batches, and is killed in the transaction of the second one, when all of it is written.

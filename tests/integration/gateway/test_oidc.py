@@ -14,9 +14,10 @@ from joserfc.jwk import ECKey, OKPKey, RSAKey
 from yarl import URL
 
 from soliloquy.client import Runs
+from soliloquy.runtime.validated_file import CHECK_SECONDS
 from soliloquy_services.gateway.access.access import Access, Credentials
 from soliloquy_services.gateway.access.oidc import KEEP_SECONDS, LEAST_SECONDS, LEEWAY_SECONDS
-from soliloquy_services.gateway.access.tokens import CHECK_SECONDS, Caller
+from soliloquy_services.gateway.access.tokens import Caller
 from soliloquy_services.gateway.http.sign_in import SIGNED_IN
 from soliloquy_services.gateway.refusals import Refusal
 from tests.integration.gateway.provider import CLIENT, Clock, Key, Provider, admitting, callers, group, rsa, serving

@@ -39,19 +39,6 @@ CONVERSATIONS = 300
 KILLED_AT = 60
 
 
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[Postgres]:
-    with Postgres() as server:
-        yield server
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def settings(request: pytest.FixtureRequest, tmp_path: Path) -> GatewaySettings:
-    if request.param == "postgresql":
-        return GatewaySettings(database=request.getfixturevalue("postgres").database())
-    return GatewaySettings(database=f"sqlite:///{tmp_path}/state.db")
-
-
 async def test_a_run_that_one_was_asked_for_is_driven_by_the_other_and_both_show_it(
     settings: GatewaySettings, tmp_path: Path
 ) -> None:

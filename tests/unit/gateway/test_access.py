@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.validated_file import CHECK_SECONDS
 from soliloquy.v1 import gateway_pb2
 from soliloquy_services.gateway.access.access import CALLER, Access, Credentials
 from soliloquy_services.gateway.access.hosts import check_closed, names_loopback, same_origin
 from soliloquy_services.gateway.access.rates import MOST_CALLERS, RateLimit, TokenBuckets, rate_key
-from soliloquy_services.gateway.access.tokens import CHECK_SECONDS, ROLE_OF, TokenFile
+from soliloquy_services.gateway.access.tokens import ROLE_OF, TokenFile
 from soliloquy_services.gateway.refusals import Code, Refusal
 from tests.unit.gateway.tokens import OPERATOR, READER, entry, written
 

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model.settings_file import shipped_models
+from soliloquy.runtime.validated_file import WatchedFile
 from soliloquy.v1.conversation_pb2 import TokenUse
 from soliloquy.v1.events_pb2 import RunChanged
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
-from soliloquy_services.gateway.quotas import QuotaFile
+from soliloquy_services.gateway.quotas import read_quotas
 from soliloquy_services.gateway.runs import KnownRun, RunTable
 from soliloquy_services.gateway.shares import Shares, max_min
 
@@ -32,7 +33,9 @@ class Installation:
         self.now = DAY * 86_400.0 + 1_000
         self.runs = RunTable(shipped_models())
         self.told: list[str] = []
-        self.shares = Shares(self.runs, QuotaFile(self.file, self._clock), self.told.append, self._clock)
+        self.shares = Shares(
+            self.runs, WatchedFile(self.file, read_quotas, "quotas", self._clock), self.told.append, self._clock
+        )
         self.unsettled: Counter[str] = Counter()
         self.finished: Counter[str] = Counter()
         self._chance = random.Random(7)

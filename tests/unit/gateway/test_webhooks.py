@@ -1,4 +1,4 @@
-"""What webhooks are told can be verified as Standard Webhooks says."""
+"""A webhook can verify its messages as Standard Webhooks says."""
 
 import pytest
 
