@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 
 from sqlalchemy import Connection, Row, select, update
@@ -40,6 +41,20 @@ class Lease:
                 (self.lost if is_held else self.taken).clear()
             await asyncio.sleep(RENEWAL_SECONDS if self.is_held else LOOK_SECONDS)
 
+    async def take_turns(self, lead: Callable[[], Coroutine[None, None, None]]) -> None:
+        """Calls `lead` whenever this gateway has taken it, and cancels that call when it is lost."""
+        while True:
+            await self.taken.wait()
+            async with asyncio.TaskGroup() as tasks:
+                leading = tasks.create_task(lead())
+                await self.lost.wait()
+                leading.cancel()
+
+    async def release(self) -> None:
+        # Without an answer the others wait until its time is over.
+        with suppress(DatabaseUnavailable):
+            await self._database.call(self._release)
+
     def take(self) -> bool:
         """Returns whether this gateway holds it from now on."""
         with self._database.reading() as connection:
@@ -51,7 +66,7 @@ class Lease:
                 connection.execute(update(self._database["lease"]).values(holder=self._holder, until=until))
         return is_held
 
-    def release(self) -> None:
+    def _release(self) -> None:
         with self._database.writing() as connection:
             lease = self._database["lease"]
             connection.execute(update(lease).where(lease.c.holder == self._holder).values(until=0))

@@ -25,10 +25,12 @@ from soliloquy_services.gateway.quotas import read_quotas
 from soliloquy_services.gateway.refusals import Code, Refusal, answered
 from soliloquy_services.gateway.requests import validated
 from soliloquy_services.gateway.runs import OVER, KnownRun, RunTable, judged, state_name
+from soliloquy_services.gateway.schedules import Schedules
 from soliloquy_services.gateway.settings import GatewaySettings
 from soliloquy_services.gateway.shares import Shares
 from soliloquy_services.gateway.steering import Steering
 from soliloquy_services.gateway.store import Store
+from soliloquy_services.gateway.templates import Templates
 from soliloquy_services.gateway.topics import PipelineState, TopicFollower
 from soliloquy_services.gateway.watching import (
     BEAT_SECONDS,
@@ -71,6 +73,8 @@ class Gateway:
         quotas = WatchedFile(settings.quotas, read_quotas, "quotas") if settings.quotas else None
         shares = Shares(self._runs, quotas, self._tell)
         self._steering = Steering(self._runs, self._store, planning, transport, settings, self._look, shares)
+        self._templates = Templates(settings.templates)
+        self._schedules = Schedules(self._templates, self._runs, self._steering.start, self.audit.add)
         self._deletion = Deletion(self._runs, self._store, self._steering, self._letters, transport, settings)
         self._model = str(settings.models.identity()["model"])
         self._looking = asyncio.Lock()
@@ -90,10 +94,10 @@ class Gateway:
             closed.callback(self._store.close)
             closed.callback(forget_runs)
             await self._open()
-            closed.push_async_callback(self._release)
+            closed.push_async_callback(self._lease.release)
             closed.push_async_callback(self.audit.finish)
             async with asyncio.TaskGroup() as tasks:
-                counting = (self._lease.keep(), self._take_turns(), self._look_always())
+                counting = (self._lease.keep(), self._lease.take_turns(self._lead), self._look_always())
                 begun = [tasks.create_task(each) for each in counting]
                 await self._ready.wait()
                 self._runs.read_at = time.time()
@@ -113,27 +117,17 @@ class Gateway:
                 self._stale = str(error)
             await asyncio.sleep(LOOK_SECONDS)
 
-    async def _release(self) -> None:
-        # Without an answer the others wait until its time is over.
-        with suppress(Unanswered):
-            await self._store.call(self._lease.release)
-
-    async def _take_turns(self) -> None:
-        while True:
-            await self._lease.taken.wait()
-            async with asyncio.TaskGroup() as tasks:
-                leading = tasks.create_task(self._lead())
-                await self._lease.lost.wait()
-                leading.cancel()
-            self._topics.fault = ""
-
     async def _lead(self) -> None:
         """Counts events and drives runs, as one gateway at a time does."""
-        await self._topics.catch_up()
-        await retry_until_answered(self._look)
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._topics.follow())
-            await self._steering.drive_in(tasks)
+        try:
+            await self._topics.catch_up()
+            await retry_until_answered(self._look)
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._topics.follow())
+                tasks.create_task(self._schedules.start_always())
+                await self._steering.drive_in(tasks)
+        finally:
+            self._topics.fault = ""
 
     def _every_fault(self) -> Iterable[str]:
         # Processes that use the same topic report the same fault.
@@ -149,11 +143,11 @@ class Gateway:
 
     async def begin_run(self, request: api.StartRunRequest) -> tuple[api.RunStatus, bool]:
         """Returns also whether this very call began the run."""
-        run_id, is_new = await self._steering.start(request)
+        run_id, is_new = await self._steering.start(self._templates.applied(request, TENANT.get()))
         return self._runs.status(run_id), is_new
 
     async def forecast_run(self, request: api.StartRunRequest) -> api.RunForecast:
-        asked = validated(request)
+        asked = validated(self._templates.applied(request, TENANT.get()))
         former = most_alike(self._runs.seen_by(TENANT.get()), asked, self._model)
         told_by = await former_run(former, self._store, self._transport, self._datasets) if former else None
         forecast = await self.planning.forecast(asked, TENANT.get(), told_by)
@@ -262,6 +256,9 @@ class Gateway:
 
     async def get_pipeline(self, request: api.GetPipelineRequest) -> api.Pipeline:
         return await self._pipeline.snapshot()
+
+    async def list_templates(self, request: api.ListTemplatesRequest) -> api.ListTemplatesResponse:
+        return self._templates.listed(TENANT.get())
 
     async def list_audit(self, request: api.ListAuditRequest) -> api.ListAuditResponse:
         return self.audit.listed(request, TENANT.get())

@@ -35,6 +35,8 @@ class GatewaySettings:
     chat_endpoints: Sequence[str] = ()
     # The file of quotas; None where each run has what it asks for.
     quotas: Path | None = None
+    # The file of templates of runs.
+    templates: Path | None = None
     # The number of unfinished runs at a time.
     most_runs: int = 100
     # Days after their end when runs are deleted; None keeps them.

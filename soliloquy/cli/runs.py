@@ -30,6 +30,7 @@ from soliloquy.cli.runs_view import (
     run_line,
     tell_forecast,
     tell_status,
+    template_line,
     to_json,
 )
 from soliloquy.cli.service_options import PROMPTS, TLS_HELP, client_tls
@@ -94,9 +95,10 @@ def _limit(text: str, most: int) -> Any:
 
 
 def _request(
-    problems: str = setting(_PROBLEMS, metavar="BANK|FILE"),
-    recipe: str = setting("The recipe of the conversations.", default=DEFAULT),
-    conversations: int = setting("Accepted conversations wanted.", type=COUNT),
+    template: str = setting("A template of the gateway, for what is left out here.", default="", metavar="NAME"),
+    problems: str = setting(_PROBLEMS, default="", metavar="BANK|FILE"),
+    recipe: str = setting(f"The recipe of the conversations.  [default: {DEFAULT}]", default=""),
+    conversations: int | None = setting("Accepted conversations wanted.", type=COUNT),
     seed: int = SEED,
     in_flight: int = _limit("Conversations at once", IN_FLIGHT),
     max_turns: int = _limit("Turns in a conversation", TURNS),
@@ -105,6 +107,8 @@ def _request(
     priority: int = setting("Over the tenant's other runs, from 0 to 9.", default=0, type=whole(0, 9)),
     enrich: bool = setting("Explain and outline each solution for the tutor first."),
 ) -> dict[str, Any]:
+    if not (template or (problems and conversations)):
+        raise click.UsageError("start requires --problems and --conversations, or --template")
     return locals()
 
 
@@ -135,7 +139,9 @@ def start(
 
     RUN_FILE holds these options in TOML: `max_turns = 8` is --max-turns 8. The command line overrides it.
     """
-    changed = changed_texts(request["recipe"], prompts) if prompts else {}
+    if prompts and request["template"] and not request["recipe"]:
+        raise click.UsageError("--prompts with --template requires --recipe")
+    changed = changed_texts(request["recipe"] or DEFAULT, prompts) if prompts else {}
     with runs:
         if dry_run:
             tell_forecast(runs.forecast(**request, prompts=changed), as_json=as_json)
@@ -219,6 +225,14 @@ def conversations(
             return
         for finished in runs.tail(run) if follow else islice(runs.conversations(run), limit):
             echo(to_json(finished) if as_json else finished_line(finished))
+
+
+@runs.command()
+def templates(*, as_json: bool = AS_JSON, runs: Runs = RUNS) -> None:
+    """List the templates of the gateway: runs to start by name, and those that start at set times."""
+    with runs:
+        for template in runs.templates():
+            echo(to_json(template) if as_json else template_line(template))
 
 
 @runs.command()

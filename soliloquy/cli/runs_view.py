@@ -27,6 +27,7 @@ from soliloquy.v1.gateway_pb2 import (
     Interval,
     RunForecast,
     RunStatus,
+    Template,
 )
 
 if TYPE_CHECKING:
@@ -264,6 +265,13 @@ def run_line(status: RunStatus) -> str:
 def audit_line(call: CallAudited) -> str:
     who = f"{call.who} of {call.tenant}" if call.tenant else call.who
     return str(visible(f"{_when(call.at)}  {who}  {call.what} {call.target}  {call.outcome}"))
+
+
+def template_line(template: Template) -> str:
+    told = f"{template.schedule} (UTC), next at {_when(template.next_at)}" if template.schedule else "no schedule"
+    request = template.request
+    asked = f"{request.conversations:,} of {request.problems} by {request.recipe}"
+    return str(visible(f"{template.name}  {asked}  {told}"))
 
 
 def print_conversation(found: GetConversationResponse, *, as_json: bool) -> None:

@@ -203,6 +203,7 @@ class GatewayOptions:
         metavar="DAYS",
     )
     quotas: Path | None = option("Shares and limits of tenants, as TOML.", type=EXISTING_FILE)
+    templates: Path | None = option("Runs to start by name or at set times, as TOML.", type=EXISTING_FILE)
     webhooks: tuple[str, ...] = WEBHOOKS
     tls: ServerTls | None = SERVER_TLS
 
@@ -214,6 +215,7 @@ class GatewayOptions:
         from soliloquy_services.gateway.database import engine_of
         from soliloquy_services.gateway.quotas import read_quotas
         from soliloquy_services.gateway.settings import GatewaySettings
+        from soliloquy_services.gateway.templates import read_templates
 
         for url in self.chat_endpoints:
             checked_endpoint({"engine": "openai", "base_url": url}, "--chat-endpoint")
@@ -222,6 +224,8 @@ class GatewayOptions:
             read_tokens(self.tokens)
         if self.quotas:
             read_quotas(self.quotas)
+        if self.templates:
+            read_templates(self.templates)
         if self.database:
             engine_of(self.database)
         settings = GatewaySettings(
@@ -229,6 +233,7 @@ class GatewayOptions:
             grpc=self.grpc or _next_port(listen),
             tokens=self.tokens,
             quotas=self.quotas,
+            templates=self.templates,
             tls=self.tls,
             models=models,
             datasets=datasets,

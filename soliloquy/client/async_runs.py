@@ -25,6 +25,9 @@ _DISORDER_SECONDS = 60.0
 # The gateway rehearses some conversations first if no run is like the requested one.
 _FORECAST_SECONDS = 60.0
 
+# Without a template.
+_RECIPE = "soliloquy"
+
 T = TypeVar("T")
 
 
@@ -42,9 +45,10 @@ class AsyncRuns(GatewayClient):
     async def start(
         self,
         *,
-        problems: str,
-        conversations: int,
-        recipe: str = "soliloquy",
+        template: str = "",
+        problems: str = "",
+        conversations: int = 0,
+        recipe: str = "",
         seed: int = 0,
         in_flight: int = 0,
         max_turns: int = 0,
@@ -57,10 +61,12 @@ class AsyncRuns(GatewayClient):
     ) -> RunStatus:
         """Starts a run. A repeated call with the same `request_id` returns the same run.
 
-        `prompts` holds the text of each prompt file that is to differ from the recipe's own, by name.
+        A `template` of the gateway has the settings that are left out; without one, `problems` and `conversations` are
+        required. `prompts` holds the text of each prompt file that is to differ from the recipe's own, by name.
         """
         request = _start_request(
             request_id,
+            template,
             recipe=recipe,
             problems=problems,
             conversations=conversations,
@@ -75,11 +81,9 @@ class AsyncRuns(GatewayClient):
         )
         return await self._ask(self._stub.StartRun, request)
 
-    async def forecast(
-        self, /, *, problems: str, conversations: int, recipe: str = "soliloquy", **settings: Any
-    ) -> RunForecast:
+    async def forecast(self, /, *, template: str = "", **settings: Any) -> RunForecast:
         """Says what a run would take, and starts nothing; `settings` are those of `start`."""
-        request = _start_request("", problems=problems, conversations=conversations, recipe=recipe, **settings)
+        request = _start_request("", template, **settings)
         return await self._ask(self._stub.ForecastRun, request, max(_FORECAST_SECONDS, self.deadline_seconds))
 
     async def get(self, run: str) -> RunStatus:
@@ -164,6 +168,12 @@ class AsyncRuns(GatewayClient):
             for letter in answer.letters:
                 yield letter
 
+    async def templates(self) -> AsyncGenerator[gateway_pb2.Template, None]:
+        """Yields the runs that the gateway's operators have described, by name."""
+        answer = await self._ask(self._stub.ListTemplates, gateway_pb2.ListTemplatesRequest())
+        for template in answer.templates:
+            yield template
+
     async def audit(self) -> AsyncGenerator[CallAudited, None]:
         """Yields the latest calls that changed something or were refused for their caller, the latest first."""
         async for answer in self._pages(self._stub.ListAudit, gateway_pb2.ListAuditRequest()):
@@ -225,9 +235,12 @@ class AsyncRuns(GatewayClient):
                 call.cancel()
 
 
-def _start_request(request_id: str, **settings: Any) -> gateway_pb2.StartRunRequest:
+def _start_request(request_id: str, template: str, **settings: Any) -> gateway_pb2.StartRunRequest:
+    request = RunRequest(**settings)
+    if not template:
+        request.recipe = request.recipe or _RECIPE
     # Generated once for each call, so that a retry starts no second run.
-    return gateway_pb2.StartRunRequest(request=RunRequest(**settings), request_id=request_id or uuid.uuid4().hex)
+    return gateway_pb2.StartRunRequest(request=request, request_id=request_id or uuid.uuid4().hex, template=template)
 
 
 class SeenConversations:

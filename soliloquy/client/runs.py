@@ -88,6 +88,7 @@ class Runs(GatewayClient):
     tail = _iterating(AsyncRuns.tail)
     dead_letters = _iterating(AsyncRuns.dead_letters)
     audit = _iterating(AsyncRuns.audit)
+    templates = _iterating(AsyncRuns.templates)
     replay = _blocking(AsyncRuns.replay)
     replay_all = _blocking(AsyncRuns.replay_all)
 

@@ -154,7 +154,8 @@ async def losing(page: Page, lost: str, *, after: bool = False) -> None:
 async def chosen(page: Page, field: str, value: str) -> None:
     """In a list of choices, by the id of the list."""
     found = f"document.getElementById({field!r})"
-    await page.evaluate(f"{found}.value = {value!r}; {found}.dispatchEvent(new Event('change'))")
+    told = "".join(f"{found}.dispatchEvent(new Event({kind!r}, {{bubbles: true}}));" for kind in ("input", "change"))
+    await page.evaluate(f"{found}.value = {value!r}; {told}")
 
 
 async def talked(page: Page, text: str) -> str:

@@ -34,7 +34,7 @@ EXPECTED: dict[str, Answer] = {
     **dict.fromkeys(("ListFiles", "GetFile", "GetReport", "GetExport"), "unknown"),
     **dict.fromkeys(("ListDeadLetters", "ListDeadLetterCauses", "ReplayDeadLetters"), "own"),
     "ReplayDeadLetter": "unknown",
-    "ListAudit": "own",
+    **dict.fromkeys(("ListAudit", "ListTemplates"), "own"),
     **dict.fromkeys(("GetPipeline", "WatchPipeline"), "refused"),
     **dict.fromkeys(("GetChoices", "GetTraining"), "own"),
     **dict.fromkeys(("GetV1Session", "PostV1Session", "DeleteV1Session"), "own"),

@@ -17,6 +17,14 @@ export interface RunRequest {
   name: string;
 }
 
+/** A run to start by name. */
+export interface Template {
+  name: string;
+  request: RunRequest;
+  /** Seconds since 1970; 0 if it does not start by itself. */
+  next_at: number;
+}
+
 export interface Progress {
   accepted?: Numeric;
   rejected?: Numeric;

@@ -5,10 +5,10 @@ import { element } from "../../../soliloquy/web/element.js";
 import { Refused, call } from "./api.js";
 import { choices } from "./choices.js";
 import { forecastTable } from "./forecast.js";
-import { faultOf, range } from "./format.js";
+import { faultOf, moment, range } from "./format.js";
 import { field, recipeChoice, toast } from "./widgets.js";
 
-/** @import { Choices } from "./contract.d.ts" */
+/** @import { Choices, RunRequest, Template } from "./contract.d.ts" */
 
 // Each field's name, label and hint.
 const NUMBERS = [
@@ -43,9 +43,9 @@ export function startForm(shut) {
     if (target === dialog && pressed === dialog) dialog.close();
   });
   let isLeft = false;
-  choices().then((offered) => {
+  Promise.all([choices(), call("GET", "/v1/templates")]).then(([offered, { templates }]) => {
     if (isLeft) return;
-    dialog.append(form(offered, requestId, dialog));
+    dialog.append(form(offered, templates, requestId, dialog));
     dialog.showModal();
   }, (error) => {
     if (isLeft) return;
@@ -59,8 +59,8 @@ export function startForm(shut) {
   };
 }
 
-/** @param {Choices} offered @param {string} requestId @param {HTMLDialogElement} dialog */
-function form(offered, requestId, dialog) {
+/** @param {Choices} offered @param {Template[]} templates @param {string} requestId @param {HTMLDialogElement} dialog */
+function form(offered, templates, requestId, dialog) {
   const { recipes, problems, limits } = offered;
   const recipe = recipeChoice("recipe", recipes);
   const groups = [["Banks", "bank"], ["Files", "file"]].map(([label, wanted]) => ({ label, found: problems.filter(({ kind }) => kind === wanted) }));
@@ -69,6 +69,8 @@ function form(offered, requestId, dialog) {
   const enrich = element("input", { type: "checkbox" });
   const name = element("input", { id: "name", autocomplete: "off", maxlength: LONGEST_NAME, "aria-describedby": "name-hint" });
   const numeric = (/** @type {string} */ id) => element("input", { id, inputmode: "numeric", autocomplete: "off", value: offered.defaults[id], "aria-describedby": `${id}-hint` });
+  const template = element("select", { id: "template" }, element("option", { value: "" }, "none"), templates.map(({ name, next_at }) =>
+    element("option", { value: name }, next_at ? `${name} (starts by itself, next at ${moment(next_at)})` : name)));
   const numbers = Object.fromEntries(NUMBERS.map(([name]) => [name, numeric(name)]));
   const sum = element("p", { class: "sum" });
   const refused = element("p", { class: "fault", role: "alert" });
@@ -95,6 +97,7 @@ function form(offered, requestId, dialog) {
     NUMBERS.filter(([name]) => FEW.includes(name) === chosen).map(([name, label, hint]) => field(label, numbers[name], hint || range(limits[name]))));
   const made = element("form", { novalidate: true },
     element("header", null, element("h2", { id: "start-title" }, "Start a run"), shut),
+    templates.length ? field("Template", template) : null,
     field("Name", name, "Optional: what lists call this run."), field("Recipe", recipe), field("Problems", source), pair(true),
     element("details", null, element("summary", null, "More settings"), pair(false),
       element("label", { class: "check" }, enrich,
@@ -103,7 +106,7 @@ function form(offered, requestId, dialog) {
   const body = () => {
     const values = Object.fromEntries(Object.entries(numbers).map(([name, { value }]) => [name, name === "seed" ? value.trim() : Number(value)]));
     const request = { name: name.value.trim(), recipe: recipe.value, problems: source.value, enrich: enrich.checked, ...values };
-    return { request_id: requestId, request };
+    return { request_id: requestId, request, template: template.value };
   };
   // A forecast of settings that have changed since is not shown.
   let latest = 0;
@@ -130,6 +133,12 @@ function form(offered, requestId, dialog) {
     } finally {
       checked();
     }
+  });
+  template.addEventListener("input", () => {
+    const found = templates.find(({ name }) => name === template.value)?.request;
+    if (!found) return;
+    [recipe.value, source.value, name.value, enrich.checked] = [found.recipe, found.problems, found.name, found.enrich];
+    NUMBERS.forEach(([id]) => (numbers[id].value = String(found[/** @type {keyof RunRequest} */ (id)])));
   });
   made.addEventListener("input", () => {
     forget();

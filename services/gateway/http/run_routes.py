@@ -49,6 +49,7 @@ _RPCS: tuple[tuple[Method, str, str, str], ...] = (
     ("POST", "/v1/dead-letters/{id}/replay", "ReplayDeadLetter", ""),
     ("GET", "/v1/pipeline", "GetPipeline", ""),
     ("GET", "/v1/audit", "ListAudit", ""),
+    ("GET", "/v1/templates", "ListTemplates", ""),
 )
 
 

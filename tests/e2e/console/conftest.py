@@ -13,6 +13,11 @@ from tests.e2e.console.hostile import HOSTILE, HOSTILE_FILE, QUESTION
 from tests.e2e.consoles import NOBODY, TITLE, Site, signed_in, site
 from tests.waiting import wait_until
 
+TEMPLATE = """[template.two]
+schedule = "0 0 1 1 *"
+run = {name = "Two of arithmetic", recipe = "mathdial", problems = "arithmetic", conversations = 2, seed = 5}
+"""
+
 
 @pytest.fixture(scope="package")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -36,6 +41,9 @@ def served(folder: Path, metrics: int) -> Iterator[Site]:
     given = ["--problem-files", str(problems)]
     # A chat may ask an endpoint where nobody listens.
     given += ["--chat-endpoint", NOBODY]
+    templates = folder / "templates.toml"
+    templates.write_text(TEMPLATE, "utf-8")
+    given += ["--templates", str(templates)]
     with site(folder, *given, "--latency", "10ms", "--shard-seconds", "1s", "--http-from", str(metrics)) as running:
         yield running
 

@@ -41,6 +41,18 @@ async def test_a_run_is_started_watched_to_its_end_and_read(page: Page) -> None:
     await page.until(f"{STATE} === 'finished'")
 
 
+async def test_a_template_fills_the_form_and_says_when_it_starts_by_itself(page: Page) -> None:
+    await page.click("a", "Start a run")
+    await page.until("document.querySelector('dialog[open] #template')")
+    shown = await page.evaluate("[...document.getElementById('template').options].at(-1).textContent")
+    assert re.fullmatch(r"two \(starts by itself, next at .*Jan.*\)", shown)
+    await chosen(page, "template", "two")
+    told = await page.evaluate("document.querySelector('dialog .sum').textContent")
+    assert told == "2 conversations from arithmetic, by mathdial, seed 5."
+    await page.click("dialog .primary")
+    await page.until(f"{TITLE} === 'Two of arithmetic' && {STATE} === 'finished'")
+
+
 async def test_whoever_presses_start_again_after_a_lost_answer_has_one_run(page: Page, served: Site) -> None:
     before = len(served.call("GET", "/v1/runs")["runs"])
     await losing(page, "options.method === 'POST'", after=True)

@@ -20,8 +20,8 @@
 {{- end }}
 {{- end }}
 {{- end }}
-{{- if .Values.gateway.quotas }}
-- --quotas=/etc/soliloquy/quotas/quotas.toml
+{{- range include "soliloquy.gateway.policies" . | fromYamlArray }}
+- --{{ . }}=/etc/soliloquy/policies/{{ . }}.toml
 {{- end }}
 {{- with .Values.gateway.database.url }}
 - --database={{ . }}
@@ -49,6 +49,15 @@
 {{- end }}
 {{- end }}
 
+{{/* The files that values hold, which a running gateway reads again. */}}
+{{- define "soliloquy.gateway.policies" -}}
+{{- range $name := list "quotas" "templates" }}
+{{- if index $.Values.gateway $name }}
+- {{ $name }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{/* The volumes that are there to be looked at: by name, the claim. */}}
 {{- define "soliloquy.gateway.claims" -}}
 {{- range $name := list "problems" "adapters" "evaluations" }}
@@ -63,8 +72,8 @@
 {{- if .Values.gateway.tokens.existingSecret }}
 - {name: tokens, mountPath: /etc/soliloquy/gateway, readOnly: true}
 {{- end }}
-{{- if .Values.gateway.quotas }}
-- {name: quotas, mountPath: /etc/soliloquy/quotas, readOnly: true}
+{{- if include "soliloquy.gateway.policies" . }}
+- {name: policies, mountPath: /etc/soliloquy/policies, readOnly: true}
 {{- end }}
 {{- if .Values.gateway.tls.existingSecret }}
 - {name: tls, mountPath: /etc/soliloquy/gateway-tls, readOnly: true}
@@ -81,9 +90,9 @@
   secret: {secretName: {{ .existingSecret }}, defaultMode: 0440, items: [{key: {{ .key }}, path: tokens.toml}]}
 {{- end }}
 {{- end }}
-{{- if .Values.gateway.quotas }}
-- name: quotas
-  configMap: {name: {{ include "soliloquy.fullname" . }}-quotas}
+{{- if include "soliloquy.gateway.policies" . }}
+- name: policies
+  configMap: {name: {{ include "soliloquy.fullname" . }}-policies}
 {{- end }}
 {{- with .Values.gateway.tls }}
 {{- if .existingSecret }}

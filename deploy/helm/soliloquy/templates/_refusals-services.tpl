@@ -44,7 +44,7 @@
 
 {{/* What a service's pods are to have, beside what the chart gives them itself. */}}
 {{- define "soliloquy.refusals.services" -}}
-{{- $taken := list "tmp" "kafka" "models" "data" "tokens" "tls" "sandbox-tls" "quotas" "problems" "adapters" "evaluations" -}}
+{{- $taken := list "tmp" "kafka" "models" "data" "tokens" "tls" "sandbox-tls" "policies" "problems" "adapters" "evaluations" -}}
 {{- range $name, $_ := .Files.Get "files/stages.yaml" | fromYaml -}}
 {{- $settings := include "soliloquy.settings" (list $ $name) | fromYaml -}}
 {{- $mounted := list -}}
