@@ -125,11 +125,13 @@ def _labels(report: TruthReport, recipe: str) -> Table:
 
 
 def _not_applied(report: TruthReport) -> str:
-    """Names the rules by what conversations lack: "verdict, steps (138 without steps)"."""
+    """Names the rules by what conversations lack: "verdict, steps (138 conversations hold no steps)"."""
     without: dict[tuple[str, int], list[str]] = {}
     for (rule, need), count in sorted(report.not_applied.items()):
         without.setdefault((need, count), []).append(rule.replace("_", " "))
-    return "; ".join(f"{', '.join(rules)} ({count:,} without {need})" for (need, count), rules in without.items())
+    return "; ".join(
+        f"{', '.join(rules)} ({count:,} conversations hold no {need})" for (need, count), rules in without.items()
+    )
 
 
 def _figures(report: TruthReport) -> dict[str, str]:

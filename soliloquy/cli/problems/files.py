@@ -120,8 +120,13 @@ def check(*, as_json: bool = AS_JSON, source: str) -> int:
     uses = {} if families or found else dict(_uses(path))
     lines = [*found, *doubts]
     if not found:
-        unread = f" in what could be read; problems with open numbers: {len(doubts)}" if doubts else ""
-        lines.append(f"{source}: {f'{len(families)} families, ' if families else ''}no faults{unread}")
+        unread = f" that could be read; problems with open numbers: {len(doubts)}" if doubts else ""
+        checked = f"{len(families)} families, no faults" if families else "no faults in the arithmetic"
+        lines.append(f"{source}: {checked}{unread}")
+        if not families:
+            lines.append(
+                f"not checked: whether the steps are the right ones; soliloquy problems verify {source} asks programs"
+            )
     lines += [f"{name}: {use}" for name, use in uses.items()]
     refused = {name: use.refused for name, use in uses.items()}
     answer({"faults": found, "open": doubts, "refused": refused}, lines, as_json=as_json)

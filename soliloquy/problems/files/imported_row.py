@@ -10,6 +10,7 @@ from pydantic_core import to_json
 from soliloquy.problems.files.annotated_solution import parse_annotated, with_annotated_solution
 from soliloquy.problems.files.problem_from_row import ANSWER_STEP, BadField, check_row, mentions, problem_id
 from soliloquy.problems.files.problem_row import AnswerRow, ProblemRow
+from soliloquy.problems.files.reading.familiar_rows import ManyTurns, with_our_names
 from soliloquy.problems.files.reading.rows import LONGEST_LINE, flaw_of, missing_column
 from soliloquy.problems.files.source_format import SourceFormat
 from soliloquy.problems.files.stated_results import stated_answer, stated_number
@@ -70,14 +71,19 @@ class ImportedRow(NamedTuple):
 
 
 def own_row(value: Any) -> ProblemRow:
-    """Returns the row of a problem file, with what the marks of GSM8K say; raises BadField or ValidationError."""
-    annotated = with_annotated_solution(value) if isinstance(value, dict) else None
+    """Returns the row of a problem file, also from one of GSM8K or others; raises BadField or ValidationError."""
+    is_object = isinstance(value, dict)
+    if is_object and (named := _with_our_names(value)) != value:
+        return import_row(named, _OWN_ROWS).problem
+    annotated = with_annotated_solution(value) if is_object else None
     row = ProblemRow.model_validate(annotated or value)
     return import_row(annotated, _OWN_ROWS).problem if annotated else row
 
 
 def import_row(cells: Mapping[str, Any], source: SourceFormat) -> ImportedRow:
     """Returns the row, checked as a run would check it; raises BadField or ValidationError."""
+    if source.columns.get("question") == "question":
+        cells = _with_our_names(cells)
     given = _mapped_cells(cells, source)
     form = source.solution
     if form == "prose" and (annotated := with_annotated_solution(given)):
@@ -116,6 +122,13 @@ def import_row(cells: Mapping[str, Any], source: SourceFormat) -> ImportedRow:
     fields["extra"] = fields.get("extra", {}) | _extra(cells, given, source, worded)
     row, line = _checked(fields, states_answer=form in ("annotated", "program"))
     return ImportedRow(row, line, unread_answer=(worded or "") if answer is None else "")
+
+
+def _with_our_names(row: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        return with_our_names(row)
+    except ManyTurns as error:
+        raise BadField("text", str(error)) from None
 
 
 def _returned(answer: dict[str, Any] | None, code: str, steps: list[dict[str, Any]]) -> dict[str, Any] | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
+from soliloquy.problems.files.reading.familiar_rows import our_names
 from soliloquy.runtime.failure import Failure
 
 
@@ -42,8 +43,9 @@ def require_columns(place: object, needed: Iterable[Alternatives], names: Iterab
 
 def missing_column(needed: Iterable[Alternatives], there: Collection[str]) -> str:
     """Returns what is to be said of a column that is missing; empty if none is."""
+    ours = our_names(there)
     for columns in needed:
-        if not any(column in there for column in columns):
+        if not any(column in ours for column in columns):
             missing = " and no column ".join(map(repr, columns))
             known = [repr(name)[:40] for name in there]
             more = f" and {len(known) - _MOST_NAMES} more" if len(known) > _MOST_NAMES else ""
