@@ -77,6 +77,8 @@ def _summary(conversation: Conversation, faults: Sequence[str]) -> Summary:
         unverified=sum(turn.verification == Verification.VERIFICATION_NONE for turn in conversation.turns),
         sent_back=sum(len(turn.rejected) for turn in conversation.turns),
         rewinds=len(conversation.rewinds),
+        persona=conversation.persona,
+        tutor_persona=conversation.tutor_persona,
     )
     calls = list(calls_of_turns(conversation))
     summary.calls = len(calls)

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Subquery, delete, func, select, union_all
 
 from soliloquy.runtime.events import run_key
+from soliloquy.v1.conversation_pb2 import Ending
 from soliloquy.v1.dataset_pb2 import Origin
 from soliloquy.v1.events_pb2 import ConversationCollected
 from soliloquy.v1.gateway_pb2 import (
@@ -26,7 +27,7 @@ _ROWS_A_PROBLEM = 8
 FIRST_PROBLEMS = 200
 # A run has at most so many rows of each kind, the latest, and those of its first problems.
 KEPT = 1_000_000
-# A search for text or a rule reads so many of the latest rows of each kind.
+# A search for text, a rule, an ending or a persona reads so many of the latest rows of each kind.
 SEARCHED = 100_000
 _KINDS = range(4)
 _VERDICTS = {Verdict.VERDICT_ACCEPTED: (1,), Verdict.VERDICT_REJECTED: (0,)}
@@ -105,8 +106,9 @@ class Index:
         verdicts = _VERDICTS.get(request.verdict, (0,) if request.reason else (0, 1))
         kinds = [verdict + 2 * flagged for verdict in verdicts for flagged in ((1,) if request.flagged else (0, 1))]
         with self._database.reading() as connection:
-            if request.text or request.reason:
-                places = self._searched(connection, request, kinds)
+            labels = [*([request.reason] if request.reason else []), *_labels(request.ending, request.persona)]
+            if request.text or labels:
+                places = self._searched(connection, request, labels, kinds)
                 total = len(places)
                 places = [place for place in places if not token or place < int(token)][: size + 1]
             else:
@@ -128,11 +130,15 @@ class Index:
         shown = select(finished.c.shown).where(*there).order_by(finished.c.place.desc())
         return [FinishedConversation.FromString(each) for each in connection.execute(shown).scalars()]
 
-    def _searched(self, connection: Connection, request: ListConversationsRequest, kinds: Sequence[int]) -> list[int]:
-        """Returns the places that a text or a rule is found at, the latest first."""
+    def _searched(
+        self, connection: Connection, request: ListConversationsRequest, labels: Iterable[str], kinds: Sequence[int]
+    ) -> list[int]:
+        """Returns the places that a text and labels are found at, the latest first."""
         rows = self._of_kinds(request.run, kinds, SEARCHED)
-        wanted = {"words": request.text.casefold(), "rules": _listed([request.reason]) if request.reason else ""}
-        chosen = [_contains(connection, rows.c[column], _stored(text)) for column, text in wanted.items() if text]
+        wanted = [("rules", _listed([label])) for label in labels]
+        if request.text:
+            wanted.append(("words", request.text.casefold()))
+        chosen = [_contains(connection, rows.c[column], _stored(text)) for column, text in wanted]
         return list(connection.execute(select(rows.c.place).where(*chosen).order_by(rows.c.place.desc())).scalars())
 
     def _of_kinds(
@@ -180,7 +186,7 @@ def row_of(collected: ConversationCollected, shown: FinishedConversation) -> dic
         "kind": kind_of(shown),
         "ordinal": shown.ordinal,
         "words": _stored(f"{shown.summary.topic}\n{shown.summary.question}".casefold()),
-        "rules": _stored(_listed(broken_rules(shown.reasons))),
+        "rules": _stored(_listed([*broken_rules(shown.reasons), *_labels(shown.ending, shown.summary.persona)])),
         "shown": shown.SerializeToString(),
         "origin": collected.finished.SerializeToString(),
     }
@@ -195,6 +201,11 @@ def _stored(text: str) -> str:
     return text.replace("\0", "")
 
 
-def _listed(rules: Sequence[str]) -> str:
-    """Returns the rules on lines of their own, so that one is found whole."""
-    return "".join(f"\n{rule}\n" for rule in rules)
+def _labels(ending: Ending, persona: str) -> list[str]:
+    """Returns what a conversation is found by besides its rules, in a form that no rule has."""
+    return [*([f"ending: {Ending.Name(ending)}"] if ending else []), *([f"persona: {persona}"] if persona else [])]
+
+
+def _listed(labels: Sequence[str]) -> str:
+    """Returns labels on lines of their own, so that one is found whole."""
+    return "".join(f"\n{label}\n" for label in labels)

@@ -228,7 +228,7 @@ def tell_status(status: RunStatus, *, as_json: bool = False) -> None:
         "unverified": f"{progress.unverified} of {progress.verdicts} verdicts",
         "false statements": progress.flags,
         "tokens": tokens_line({kind: sum(getattr(used, kind) for used in tokens) for kind in KINDS}),
-        "cost": cost_line(status.cost, status.unpriced) or "0",
+        "cost": cost_line(status.cost, status.unpriced) or "nothing",
         "duration": _span((status.changed_at if is_over(status) else time.time()) - status.requested_at),
         "dataset": _dataset(status),
         "rate": f"{status.rate:.1f}/s" + (f", {_span(status.eta_seconds)} left" if status.eta_seconds else ""),

@@ -132,10 +132,23 @@ class AsyncRuns(GatewayClient):
         verdict: str = "",
         flagged: bool = False,
         text: str = "",
+        reason: str = "",
+        ending: str = "",
+        persona: str = "",
     ) -> AsyncGenerator[FinishedConversation, None]:
-        """Yields the finished conversations, latest first; `verdict` is "accepted", "rejected" or empty for all."""
-        wanted = f"VERDICT_{verdict.upper()}" if verdict else None
-        request = gateway_pb2.ListConversationsRequest(run=run, verdict=wanted, flagged=flagged, text=text)
+        """Yields the finished conversations, latest first; `verdict` is "accepted", "rejected" or empty for all.
+
+        `reason` is a rule that they break, `ending` one as "solved", `persona` the student's.
+        """
+        request = gateway_pb2.ListConversationsRequest(
+            run=run,
+            verdict=f"VERDICT_{verdict.upper()}" if verdict else None,
+            ending=f"ENDING_{ending.upper()}" if ending else None,
+            flagged=flagged,
+            text=text,
+            reason=reason,
+            persona=persona,
+        )
         async for answer in self._pages(self._stub.ListConversations, request):
             for finished in answer.conversations:
                 yield finished

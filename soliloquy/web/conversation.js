@@ -39,7 +39,7 @@ export function conversationView(conversation, words) {
 }
 
 /** @param {TurnView} turn @param {Words} words */
-function turnView(turn, words) {
+export function turnView(turn, words) {
   return element("li", null,
     turn.student === null ? null : element("div", { class: "student" },
       element("p", { class: "who" }, "Student", element("span", { class: "hidden-label", title: "Drawn before the student spoke; the tutor was not shown it" }, turn.intent === "wrong" ? element("b", null, turn.drawn) : turn.drawn)),

@@ -2,6 +2,7 @@
 
 import { element } from "../../../soliloquy/web/element.js";
 import { call, poll, withQuery } from "./api.js";
+import { turnByTurn } from "./compare-turns.js";
 import { costOf, duration, inWords, judged, moment, number, percent, rate, reasonsOf, seconds, short, stateInWords, tokensOf, whole } from "./format.js";
 import { columns, heading, messageOf, nothing } from "./widgets.js";
 
@@ -68,10 +69,14 @@ export async function compare(main, [first = "", second = ""]) {
     history.replaceState(null, "", `#/compare/${chosen.map(encodeURIComponent).join("/")}`);
     begin();
   }));
-  main.append(element("div", { class: "pair" }, picks), body);
+  const turns = element("div", { class: "side-by-side" });
+  main.append(element("div", { class: "pair" }, picks), body, turns);
   let stops = [() => {}];
   const begin = () => {
     for (const stop of stops) stop();
+    const pair = chosen.join("/");
+    turns.replaceChildren();
+    if (chosen.every(Boolean)) turnByTurn(chosen).then((drawn) => pair === chosen.join("/") && turns.replaceChildren(drawn));
     /** @type {Run[]} */
     const runs = [];
     body.replaceChildren(nothing(listed.length < 2 ? "There is one run at most: start another to compare them." : "Choose two runs."));

@@ -90,7 +90,7 @@ export interface FinishedConversation {
   ending: string;
   reasons?: string[];
   finished_at: number;
-  summary?: { question?: string; topic?: string; turns?: Numeric; python_turns?: Numeric; failed_executions?: Numeric; flags?: Numeric };
+  summary?: { question?: string; topic?: string; turns?: Numeric; python_turns?: Numeric; failed_executions?: Numeric; flags?: Numeric; persona?: string };
 }
 
 export interface Letter {

@@ -11,10 +11,12 @@ import { button, choice, keyed, nothing, pager, say, time, toast, verdict } from
 
 const PAGE = 40;
 const RETRY = 2_000;
+// As a reader looks for them; a conversation under way has none.
+const ENDINGS = ["SOLVED", "TURN_LIMIT", "UNPARSABLE", "UNFIT", "REJECTED", "WRITTEN", "LEFT"];
 const VERDICTS = [["", "All"], ["VERDICT_ACCEPTED", "Accepted"], ["VERDICT_REJECTED", "Rejected"]];
 /** The list that was shown last: a reader goes from one conversation to the next, and back to the list. */
 export const listed = { run: "", ids: /** @type {string[]} */ ([]), reading: "", last: "" };
-const newPlace = () => ({ filter: { verdict: "", flagged: false, text: "", reason: "" }, pages: { passed: /** @type {string[]} */ ([]), here: "" }, scrolled: 0 });
+const newPlace = () => ({ filter: { verdict: "", flagged: false, text: "", reason: "", ending: "", persona: "" }, personas: /** @type {string[]} */ ([]), pages: { passed: /** @type {string[]} */ ([]), here: "" }, scrolled: 0 });
 // Where the reader was in that list.
 let place = newPlace();
 
@@ -38,6 +40,8 @@ export function conversationList(run) {
   };
   search.addEventListener("input", debounced(() => narrow({ text: search.value.trim() }), 200));
   flagged.addEventListener("change", () => narrow({ flagged: flagged.checked }));
+  const endings = offer("Ending", ENDINGS.map((name) => [`ENDING_${name}`, inWords(`ENDING_${name}`)]), filter.ending, (ending) => narrow({ ending }));
+  const personas = offer("Student", place.personas.map((name) => [name, name]), filter.persona, (persona) => narrow({ persona }));
   const rule = button("", { kind: "chip fault", hidden: true }, () => narrowTo(""));
   const showRule = () => {
     rule.hidden = !filter.reason;
@@ -66,8 +70,14 @@ export function conversationList(run) {
       shownAt = at;
       more.hidden = true;
       Object.assign(listed, { run, ids: conversations.map(({ id }) => id) });
+      for (const name of new Set(conversations.map(({ summary }) => summary?.persona || ""))) {
+        if (!name || place.personas.includes(name)) continue;
+        place.personas.push(name);
+        personas.append(element("option", { value: name }, name));
+      }
+      personas.hidden = !place.personas.length;
       keyed(list, conversations, ({ id }) => id, (one) => item(run, one));
-      const filtered = filter.verdict || filter.flagged || filter.text || filter.reason;
+      const filtered = Object.values(filter).some(Boolean);
       say(empty, filtered ? "No conversation matches: remove a filter." : "No conversation has finished yet.");
       empty.hidden = conversations.length > 0;
       // Screen readers hear of a search, not of every new conversation.
@@ -92,7 +102,7 @@ export function conversationList(run) {
   const section = element("section", { class: "conversations", "aria-label": "Conversations" },
     element("div", { class: "narrowing" }, element("h2", null, "Conversations"), found,
       search, choice("Verdict", VERDICTS, filter.verdict, (value) => narrow({ verdict: value })),
-      element("label", { class: "check" }, flagged, element("span", null, "With false statements")), rule),
+      element("label", { class: "check" }, flagged, element("span", null, "With false statements")), endings, personas, rule),
     more, list, empty, pages);
   /** Adds finished conversations at the top, unless the reader is about to press something that would move. @param {Run} status */
   const shows = ({ progress = {} }) => {
@@ -114,6 +124,14 @@ export function conversationList(run) {
     place.scrolled = scrollY;
   };
   return Object.assign(section, { shows, leave, narrowTo });
+}
+
+/** @param {string} label @param {[string, string][]} options @param {string} chosen @param {(value: string) => void} changed */
+function offer(label, options, chosen, changed) {
+  const select = element("select", { "aria-label": label }, element("option", { value: "" }, `${label}: any`),
+    options.map(([value, text]) => element("option", { value, selected: value === chosen }, text)));
+  select.addEventListener("change", () => changed(select.value));
+  return select;
 }
 
 /** @param {string} run @param {FinishedConversation} one */

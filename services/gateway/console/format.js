@@ -31,7 +31,7 @@ export function percent(part, of) {
 
 /** @param {Numeric} value */
 export function cost(value) {
-  if (!number(value)) return "–";
+  if (!number(value)) return "nothing";
   return (number(value) < 0.1 ? CENTS : COST).format(number(value));
 }
 

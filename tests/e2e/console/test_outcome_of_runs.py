@@ -51,6 +51,24 @@ async def test_the_reasons_of_rejections_are_counted_and_narrow_the_list(page: P
     await page.until("document.querySelector('.found')?.textContent === '4 conversations'")
 
 
+async def test_two_runs_of_the_same_problems_are_read_turn_beside_turn(page: Page, rejected: str, served: Site) -> None:
+    other = served.started(2, request_id="as-long-as-it-takes", seed=5, max_attempts=1)
+    await page.evaluate(f"location.hash = '#/runs/{other}'")
+    await page.until(f"{STATE} === 'finished'")
+    await page.evaluate(f"location.hash = '#/compare/{rejected}/{other}'")
+    await page.until("document.querySelectorAll('.turns-compared tbody tr').length > 2")
+    bubbles = "document.querySelectorAll('.turns-compared tbody tr:first-child .student .bubble')"
+    said = f"[...{bubbles}].map((one) => one.textContent)"
+    question = await page.evaluate("document.getElementById('problem').options[0].textContent")
+    assert all(question in opening for opening in await page.evaluate(said))
+    cells = "[...document.querySelectorAll('.turns-compared tbody tr:last-child td')].map((one) => one.textContent)"
+    shorter, longer = await page.evaluate(cells)
+    assert longer
+    assert not shorter
+    await chosen(page, "problem", "1")
+    await page.until(f"{said}.every((opening) => !opening.includes({question!r}))")
+
+
 async def test_two_runs_are_compared_side_by_side(page: Page, rejected: str, grown: str) -> None:
     await page.evaluate(f"location.hash = '#/runs/{rejected}'")
     await page.until(f"{STATE} === 'incomplete'")

@@ -76,6 +76,23 @@ async def test_a_lost_connection_is_told_and_comes_back_by_itself(page: Page, se
     page.complaints.clear()
 
 
+async def test_endings_and_students_narrow_the_list(page: Page, grown: str) -> None:
+    await page.evaluate(f"location.hash = '#/runs/{grown}'")
+    await page.until("document.querySelectorAll('.list a').length === 6")
+    ending, student = (f"document.querySelector('[aria-label={name}]')" for name in ("Ending", "Student"))
+    choose = "(() => {{ const list = {}; list.value = {}; list.dispatchEvent(new Event('change')); }})()"
+    await page.evaluate(choose.format(ending, "'ENDING_TURN_LIMIT'"))
+    await page.until("document.querySelector('.found').textContent === '0 conversations match'")
+    await page.evaluate(choose.format(ending, "'ENDING_SOLVED'"))
+    await page.until("document.querySelector('.found').textContent === '6 conversations match'")
+    persona = await page.evaluate(f"{student}.options[1].value")
+    await page.evaluate(choose.format(student, repr(persona)))
+    await page.until(f"document.querySelectorAll('.list a').length < 6 || {student}.options.length === 2")
+    await page.evaluate("document.querySelector('.list a').click()")
+    await page.until("document.querySelector('.turns > li')")
+    assert f"student: {persona}" in await page.evaluate("document.querySelector('.chips').textContent")
+
+
 async def test_filters_and_search_narrow_the_list(page: Page, grown: str) -> None:
     await page.evaluate(f"location.hash = '#/runs/{grown}'")
     await page.until("document.querySelectorAll('.list a').length === 6")

@@ -81,7 +81,10 @@ def index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Index]:
     with closing(Index(url)) as opened:
         for number in range(10):
             reasons = ["length: turn 2: long"] if number % 3 == 0 else []
-            opened.add(collected(number, *reasons, question=f"How many % of _apples_ {number}?"), at=float(number))
+            ending = Ending.ENDING_TURN_LIMIT if number > 6 else Ending.ENDING_SOLVED
+            one = collected(number, *reasons, question=f"How many % of _apples_ {number}?", ending=ending)
+            one.summary.persona = ("casual", "shy")[number % 2]
+            opened.add(one, at=float(number))
         yield opened
 
 
@@ -133,6 +136,10 @@ def test_filters_hold_together(index: Index) -> None:
     assert ordinals(index, flagged=True, text="strasse") == [9, 6, 3, 0]
     assert ordinals(index, text="%%") == []
     assert ordinals(index, reason="length") == [9, 6, 3, 0]
+    assert ordinals(index, ending=Ending.ENDING_TURN_LIMIT) == [9, 8, 7]
+    assert ordinals(index, ending=Ending.ENDING_TURN_LIMIT, persona="shy") == [9, 7]
+    assert ordinals(index, persona="shy", reason="length", text="apples_") == [9, 3]
+    assert ordinals(index, persona="sh") == []
     assert ordinals(index, reason="leng") == ordinals(index, reason="%") == []
     assert index.listed(ListConversationsRequest(run="other")).total == 0
 

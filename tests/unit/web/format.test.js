@@ -24,7 +24,7 @@ test("100 % means all of them", () => {
 });
 
 test("what is not known is a dash", () => {
-  assert.deepEqual([rate(0), rate(undefined), cost(0)], ["–", "–", "–"]);
+  assert.deepEqual([rate(0), rate(undefined), cost(0)], ["–", "–", "nothing"]);
   assert.deepEqual([rate(12.345), cost(0.01234), cost(1.5)], ["12.3/s", "$0.012", "$1.50"]);
 });
 
