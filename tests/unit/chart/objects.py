@@ -12,6 +12,9 @@ from tests.chart.render import HELMS, Document, Refused, Values, load, rendered
 IMAGES: Values = {"global": {"imageRegistry": "registry.example.com/tutoring"}}
 # What every installation must give.
 REQUIRED: Values = IMAGES | {"kafka": {"bootstrap": "kafka-0.data:9092,kafka-1.data:9093"}}
+PREPARED: Values = {"apiVersionsCheck": False, "sandbox": {"nested": {"profileBy": "node"}}}
+# A broker of the release's own.
+TRIED: Values = {"kafka": {"bootstrap": "", "development": {"enabled": True}}}
 SERVED: Values = {
     "model": {"engine": "ray"},
     "modelService": {"enabled": True, "path": "/models/base", "workers": {"replicas": {"min": 1, "max": 4}}},
@@ -45,8 +48,8 @@ RETRAINED: Values = {
 
 
 def objects(*values: Values) -> list[Document]:
-    """Renders with a registry and a Kafka unless the values name others, for a cluster that may lack the operators."""
-    return _objects(json.dumps([REQUIRED, {"apiVersionsCheck": False}, *values]))
+    """Renders for a cluster without operators, whose nodes are prepared, unless the values say otherwise."""
+    return _objects(json.dumps([REQUIRED, PREPARED, *values]))
 
 
 @functools.cache

@@ -14,7 +14,7 @@ from soliloquy.cli.main import commands
 from soliloquy.runtime.topics import DLQ
 from soliloquy.runtime.transports.kafka.transport import DEAD_LETTER_TOPICS, REPLAYED
 from tests.chart.render import CHART, Values, notes
-from tests.unit.chart.objects import PUBLIC, REQUIRED, SERVED, named, objects
+from tests.unit.chart.objects import IMAGES, PREPARED, PUBLIC, REQUIRED, SERVED, TRIED, named, objects
 
 ROOT = Path(__file__).parents[3]
 PAGES = ("deploy/README.md", "deploy/RUNBOOK.md", "deploy/helm/soliloquy/README.md", "deploy/images/README.md")
@@ -103,13 +103,21 @@ def test_a_pod_that_a_page_asks_for_dead_letters_may_read_and_replay_them() -> N
 
 
 def test_helm_ends_with_commands_that_there_are() -> None:
-    told = notes(REQUIRED, {"kafka": {"prefix": "a."}})
+    told = notes(REQUIRED, PREPARED, {"kafka": {"prefix": "a."}})
     asked = [line.strip() for line in told.splitlines() if line.startswith("  ")]
     assert {line.split()[0] for line in asked} == {"helm", "kubectl", "soliloquy"}
     assert [fault for line in asked for fault in faults(line)] == []
     profiles = named(objects(REQUIRED), "ConfigMap")["metadata"]["name"]
     assert f"get configmap {profiles} " in told
     assert "--kafka-prefix a." in told
+
+
+def test_a_release_with_a_broker_of_its_own_says_what_it_is_for_and_asks_nobody_to_reach_it() -> None:
+    told = notes(IMAGES, TRIED)
+    assert "That Kafka is for trying out and developing: one broker" in told
+    assert "--kafka" not in told
+    assert "CreateContainerError" not in told
+    assert [fault for line in told.splitlines() for fault in faults(line)] == []
 
 
 def test_helm_warns_of_likely_mistakes() -> None:

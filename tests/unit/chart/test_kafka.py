@@ -6,7 +6,7 @@ from deploy import access_file, topics_file
 from soliloquy.runtime.topics import shapes
 from tests.cases import each_case
 from tests.chart.render import Document, Values
-from tests.unit.chart.objects import TRAINED, container, environment, kinds, named, objects, pods, services
+from tests.unit.chart.objects import TRAINED, TRIED, container, environment, kinds, named, objects, pods, services
 from tests.unit.chart.test_network import ports, rules
 
 STRIMZI: Values = {
@@ -97,6 +97,27 @@ def test_the_topics_job_reaches_kafka_where_the_namespace_denies_what_nobody_all
     ports = {each["port"] for rule in policy["spec"]["egress"] for each in rule["ports"]}
     assert ports == {53, 9092, 9093}
     assert "topics" not in kinds(objects({"networkPolicy": {"enabled": False}}), "NetworkPolicy")
+
+
+def test_a_broker_of_the_release_is_reached_by_its_pods_alone_and_gets_its_topics_beside_them() -> None:
+    found = objects(TRIED)
+    for name, workload in services(found).items():
+        if name != "kafka":
+            assert environment(container(workload))["SOLILOQUY_KAFKA"] == "lab-soliloquy-kafka.tutoring.svc:9092"
+    [client] = named(found, "Service", "kafka")["spec"]["ports"]
+    assert client["port"] == 9092
+    job = named(found, "Job")
+    assert "annotations" not in job["metadata"]
+    assert container(job)["args"] == ["topics", "apply", "--replication=1", "--partitions=96"]
+    [incoming] = kinds(found, "NetworkPolicy")["broker"]["spec"]["ingress"]
+    assert incoming["from"] == [{"podSelector": {"matchLabels": {"app.kubernetes.io/instance": "lab"}}}]
+    [kafka] = [rule for rule in rules(found, "executor", "egress") if 53 not in ports(rule)]
+    assert kafka["to"][0]["podSelector"]["matchLabels"]["app.kubernetes.io/component"] == "kafka"
+
+
+def test_topics_of_another_layout_are_another_job() -> None:
+    names = {named(objects(TRIED, {"topics": {"partitions": n}}), "Job")["metadata"]["name"] for n in (12, 24, 24)}
+    assert len(names) == 2
 
 
 def test_the_file_of_topics_is_that_of_the_services() -> None:

@@ -100,7 +100,7 @@ def test_the_test_of_a_release_grows_a_conversation_by_its_services() -> None:
     found, options = command(grows["args"])
     assert found.name == "generate"
     params = found.make_context("generate", options).params
-    assert (params["conversations"], str(params["out"]), params["enrich"]) == (1, "/tmp/test", True)
+    assert (params["conversations"], str(params["out"]), params["enrich"]) == (10, "/tmp/test", True)
     without = named(objects({"services": {"planner": {"enabled": False}}}), "Pod")
     assert "--enrich" not in without["spec"]["containers"][0]["args"]
     assert environment(grows)["SOLILOQUY_KAFKA_PREFIX"] == "a."
@@ -286,6 +286,21 @@ def test_the_profile_of_the_executor_is_installed_by_whom_the_values_say() -> No
     installer = named(objects({"sandbox": {"nested": {"profileBy": "installer"}}}, node), "DaemonSet")
     assert installer["spec"]["template"]["spec"]["nodeSelector"] == {"pool": "sandboxes"}
     assert not kinds(objects(), "DaemonSet")
+
+
+def test_the_profile_of_the_executor_is_installed_unless_the_values_say_that_the_nodes_have_it() -> None:
+    auto: Values = {"sandbox": {"nested": {"profileBy": "auto"}}}
+    found = objects(auto)
+    assert kinds(found, "DaemonSet").keys() == {"installer"}
+    # Nodes with AppArmor would forbid gVisor's mounts, and the installer brings no profile for it.
+    executor = container(services(found)["executor"])["securityContext"]
+    assert executor["appArmorProfile"] == {"type": "Unconfined"}
+    assert executor["seccompProfile"] == {"type": "Localhost", "localhostProfile": "soliloquy/executor.json"}
+    operated = load(
+        rendered(HELMS[0], REQUIRED, auto, api="security-profiles-operator.x-k8s.io/v1beta1/SeccompProfile")
+    )
+    assert kinds(operated, "SeccompProfile")
+    assert not kinds(operated, "DaemonSet")
 
 
 # Length limit of a Service's name, a label derived by a controller, or a name that KubeRay extends.

@@ -3,7 +3,9 @@
 {{- end }}
 
 {{- define "soliloquy.kafka.bootstrap" -}}
-{{- if .Values.strimzi.kafka.enabled -}}
+{{- if .Values.kafka.development.enabled -}}
+{{ include "soliloquy.fullname" . }}-kafka.{{ .Release.Namespace }}.svc:9092
+{{- else if .Values.strimzi.kafka.enabled -}}
 {{ include "soliloquy.fullname" . }}-kafka-bootstrap.{{ .Release.Namespace }}.svc:{{ ternary 9093 9092 .Values.strimzi.user.enabled }}
 {{- else -}}
 {{ .Values.kafka.bootstrap }}

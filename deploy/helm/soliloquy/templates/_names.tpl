@@ -74,7 +74,7 @@ annotations:
 {{- if or .rayJob.enabled .cronJob.enabled }}{{ $accounts = append $accounts "training" }}{{ end -}}
 {{- if .retraining.enabled }}{{ $accounts = append $accounts "retraining" }}{{ end -}}
 {{- end -}}
-{{- if and (eq .Values.sandbox.mode "nested") (eq .Values.sandbox.nested.profileBy "installer") }}{{ $accounts = append $accounts "installer" }}{{ end -}}
+{{- if eq (include "soliloquy.executor.profileBy" .) "installer" }}{{ $accounts = append $accounts "installer" }}{{ end -}}
 {{- toYaml (sortAlpha $accounts) }}
 {{- end }}
 

@@ -27,6 +27,7 @@
 {{- with .Values.training -}}
 {{- if or $.Values.modelService.enabled .rayJob.enabled .cronJob.enabled .retraining.enabled }}{{ $used = append $used "model" }}{{ end -}}
 {{- end -}}
+{{- if .Values.kafka.development.enabled }}{{ $used = append $used "kafka" }}{{ end -}}
 {{- range $name := $used -}}
 {{- $repository := (index $.Values.images $name).repository -}}
 {{- if not (or $.Values.global.imageRegistry (include "soliloquy.namesRegistry" $repository)) -}}
@@ -36,13 +37,25 @@
 {{- end }}
 
 {{- define "soliloquy.refusals.kafka" -}}
-{{- $made := .Values.strimzi.kafka.enabled -}}
+{{- $made := ternary "strimzi.kafka" (ternary "kafka.development" "" .Values.kafka.development.enabled) .Values.strimzi.kafka.enabled -}}
+{{- $copies := int .Values.topics.replication -}}
 {{- with .Values.kafka -}}
 {{- if not (or .bootstrap $made) -}}
-{{- fail "kafka.bootstrap is empty: set it to HOST:PORT of your brokers, or enable strimzi.kafka" -}}
+{{- fail "kafka.bootstrap is empty: set it to HOST:PORT of your brokers, or kafka.development.enabled to try the chart on a broker of its own" -}}
 {{- end -}}
 {{- if and .bootstrap $made -}}
-{{- fail (printf "kafka.bootstrap is %q and strimzi.kafka.enabled creates another Kafka: choose one" .bootstrap) -}}
+{{- fail (printf "kafka.bootstrap is %q and %s.enabled creates another Kafka: choose one" .bootstrap $made) -}}
+{{- end -}}
+{{- if .development.enabled -}}
+{{- if or $.Values.strimzi.kafka.enabled $.Values.strimzi.topics.enabled $.Values.strimzi.user.enabled -}}
+{{- fail "kafka.development.enabled makes a broker without Strimzi: choose it or the values of strimzi" -}}
+{{- end -}}
+{{- if or .tls.enabled .sasl.enabled -}}
+{{- fail "kafka.tls and kafka.sasl apply to an existing Kafka: the broker of kafka.development has neither" -}}
+{{- end -}}
+{{- if gt $copies 1 -}}
+{{- fail (printf "topics.replication is %d and kafka.development.enabled makes one broker: leave it out" $copies) -}}
+{{- end -}}
 {{- end -}}
 {{- range splitList "," (.bootstrap | default "made:9092") -}}
 {{- if not (regexMatch "^([A-Za-z0-9._-]+|\\[[0-9A-Fa-f:]+\\]):[0-9]{1,5}$" .) -}}
@@ -258,6 +271,9 @@
 {{- define "soliloquy.refusals.rest" -}}
 {{- if and .Values.gateway.database.existingSecret (not .Values.gateway.database.url) -}}
 {{- fail (printf "gateway.database.existingSecret is %q but has no effect without gateway.database.url" .Values.gateway.database.existingSecret) -}}
+{{- end -}}
+{{- if hasSuffix "://" .Values.dataset.store -}}
+{{- fail (printf "dataset.store is %q, which names no bucket: set it to %sBUCKET/FOLDER, or to an empty value to keep datasets on the volume of dataset.persistence" .Values.dataset.store .Values.dataset.store) -}}
 {{- end -}}
 {{- if and .Values.dataset.existingSecret (not .Values.dataset.store) -}}
 {{- fail (printf "dataset.existingSecret is %q but has no effect without dataset.store" .Values.dataset.existingSecret) -}}

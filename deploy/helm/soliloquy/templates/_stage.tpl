@@ -212,10 +212,28 @@ runtimeClassName: {{ .Values.sandbox.runtimeClass.name }}
 {{- end }}
 {{- end }}
 
+{{/* Who puts the executor's seccomp profile on its nodes. A namespace that refuses the installer's pods refuses them for good. */}}
+{{- define "soliloquy.executor.profileBy" -}}
+{{- with .Values.sandbox -}}
+{{- if and (eq .mode "nested") (ne .nested.profileBy "auto") -}}
+{{- .nested.profileBy -}}
+{{- else if eq .mode "nested" -}}
+{{- $namespace := lookup "v1" "Namespace" "" $.Release.Namespace -}}
+{{- if $.Capabilities.APIVersions.Has "security-profiles-operator.x-k8s.io/v1beta1/SeccompProfile" -}}
+operator
+{{- else if has (dig "metadata" "labels" "pod-security.kubernetes.io/enforce" "" $namespace) (list "baseline" "restricted") -}}
+node
+{{- else -}}
+installer
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
 {{/* Where the executor's seccomp profile lies below the kubelet's seccomp folder. */}}
 {{- define "soliloquy.executor.profile" -}}
 {{- with .Values.sandbox.nested -}}
-{{- if eq .profileBy "operator" }}operator/{{ include "soliloquy.executor.profileName" $ }}.json{{ else }}{{ .seccompProfile }}{{ end }}
+{{- if eq (include "soliloquy.executor.profileBy" $) "operator" }}operator/{{ include "soliloquy.executor.profileName" $ }}.json{{ else }}{{ .seccompProfile }}{{ end }}
 {{- end }}
 {{- end }}
 
@@ -229,8 +247,10 @@ runtimeClassName: {{ .Values.sandbox.runtimeClass.name }}
 {{- $security := include "soliloquy.containerSecurity" . | fromYaml -}}
 {{- with .Values.sandbox.nested -}}
 {{- $_ := set $security.securityContext "seccompProfile" (dict "type" "Localhost" "localhostProfile" (include "soliloquy.executor.profile" $)) -}}
-{{- with .appArmorProfile -}}
-{{- $_ := set $security.securityContext "appArmorProfile" (dict "type" "Localhost" "localhostProfile" .) -}}
+{{- if .appArmorProfile -}}
+{{- $_ := set $security.securityContext "appArmorProfile" (dict "type" "Localhost" "localhostProfile" .appArmorProfile) -}}
+{{- else if eq (include "soliloquy.executor.profileBy" $) "installer" -}}
+{{- $_ := set $security.securityContext "appArmorProfile" (dict "type" "Unconfined") -}}
 {{- end -}}
 {{- end -}}
 {{- toYaml $security }}
