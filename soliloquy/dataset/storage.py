@@ -23,6 +23,8 @@ T = TypeVar("T")
 
 # The largest file that is read as a whole, such as a manifest.
 MOST_BYTES = 64 * 1024**2
+# The library of each extra, which fsspec names where it is missing.
+_LIBRARIES = {"s3": "s3fs", "gs": "gcsfs", "az": "adlfs"}
 
 
 class StorageUnavailable(Failure, OSError):
@@ -42,10 +44,11 @@ class Storage:
 
     def __init__(self, location: str | Path) -> None:
         try:
-            self._files, self._root = url_to_fs(str(location))
+            # Others write there too, and a listing that fsspec keeps would hide what they did.
+            self._files, self._root = url_to_fs(str(location), use_listings_cache=False)
         except ImportError as error:
-            # fsspec names the library of each store.
-            hint = installation("s3") if "s3fs" in str(error) else str(error)
+            extra = next((extra for extra, library in _LIBRARIES.items() if library in str(error)), None)
+            hint = installation(extra) if extra else str(error)
             raise StorageUnavailable(f"{location} requires a library that is not installed: {hint}") from error
         except ValueError as error:
             raise StorageUnavailable(
@@ -130,15 +133,15 @@ class Storage:
     def files(self) -> list[StoredFile]:
         """Returns the files of the location itself, sorted by name."""
         return sorted(
-            StoredFile(name=_last(one), size=one["size"], version=str(one.get("ETag") or one.get("mtime")))
+            StoredFile(
+                name=_last(one), size=one["size"], version=str(one.get("ETag") or one.get("etag") or one.get("mtime"))
+            )
             for one in self._listed(self._root)
             if one["type"] == "file"
         )
 
     def _listed(self, folder: str) -> list[dict[str, Any]]:
         def listed() -> list[dict[str, Any]]:
-            # fsspec caches the listings of object stores.
-            self._files.invalidate_cache()
             try:
                 return list(self._files.ls(folder, detail=True))
             except FileNotFoundError:

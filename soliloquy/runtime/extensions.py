@@ -90,6 +90,8 @@ _EXTRAS = {
     "serve": ("ray", "llguidance", "fastapi"),
     "vllm": ("vllm",),
     "s3": ("s3fs",),
+    "gs": ("gcsfs",),
+    "az": ("adlfs",),
     "tables": ("pyiceberg", "psycopg2"),
     "measures": ("textstat",),
     "papers": ("sklearn",),

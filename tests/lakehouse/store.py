@@ -1,20 +1,15 @@
 """An S3 store of this machine with its objects on the disk, which a test can kill and start again."""
 
-import os
-import shutil
 import socket
 import subprocess
 import time
 from pathlib import Path
 from typing import Self
 
-import pytest
-
-from tests import cache
+from tests import go
 from tests.kafka import processes
 
 _PROGRAM = "github.com/versity/versitygw/cmd/versitygw@v1.8.0"
-_BUILD_SECONDS = 1800.0
 _START_SECONDS = 60.0
 KEY = "soliloquy"
 WAREHOUSE = "s3://warehouse/tables"
@@ -46,7 +41,7 @@ class ObjectDisk:
     def start(self, *options: str) -> None:
         listen = ["--port", f"127.0.0.1:{self._port}", "--access", KEY, "--secret", KEY, "--quiet", *options]
         where = ["posix", "--sidecar", str(self._folder / "beside"), str(self._folder / "buckets")]
-        self._process = processes.start([_program(), *listen, *where], self._folder.with_suffix(".log"))
+        self._process = processes.start([go.program(_PROGRAM), *listen, *where], self._folder.with_suffix(".log"))
         deadline = time.monotonic() + _START_SECONDS
         while True:
             try:
@@ -60,20 +55,3 @@ class ObjectDisk:
         assert self._process
         self._process.kill()
         self._process.wait()
-
-
-def _program() -> str:
-    folder = cache.home() / _PROGRAM.replace("/", "-")
-    if (why := cache.failure(folder, _build)) is not None:
-        pytest.skip(why)
-    return str(folder / "versitygw")
-
-
-def _build(folder: Path) -> str | None:
-    if (go := shutil.which("go")) is None:
-        return "go is missing: install Go 1.25 or later, which builds the S3 store of the tests"
-    environment = {**os.environ, "GOBIN": str(folder.absolute()), "CGO_ENABLED": "0"}
-    built = subprocess.run(
-        [go, "install", _PROGRAM], env=environment, capture_output=True, text=True, check=False, timeout=_BUILD_SECONDS
-    )
-    return None if built.returncode == 0 else f"go could not build {_PROGRAM}: {built.stderr.strip()[-500:]}"

@@ -1,15 +1,31 @@
-"""Puts the chart's images and Kubernetes' pause program into the registry from which the node pulls."""
+"""Puts the chart's images, a Kafka and Kubernetes' pause program into the registry from which the node pulls."""
 
 import json
+import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
+import yaml
+
+from tests.chart.render import CHART
 from tests.cluster import binaries
 from tests.images import built, registry
+from tests.kafka import jars
 from tests.node import released_images
 
 PAUSE = f"{registry.HOST}/pause:1"
+KAFKA = f"{registry.HOST}/kafka"
+# Laid out as apache/kafka is, with this machine's Java and the jars of tests/kafka. Scripts take the same variables.
+_START = """#!/bin/sh
+exec /opt/java/bin/java $KAFKA_HEAP_OPTS $KAFKA_LOG4J_OPTS -cp '/opt/kafka/libs/*' {main} "$@"
+"""
+_PROGRAMS = {"kafka-storage.sh": "kafka.tools.StorageTool", "kafka-server-start.sh": "kafka.Kafka"}
+_LOGGING = """
+Configuration:
+  Appenders: {Console: {name: out, target: SYSTEM_ERR}}
+  Loggers: {Root: {level: WARN, AppenderRef: {ref: out}}}
+"""
 
 
 def build(*, anew: bool = False) -> None:
@@ -18,6 +34,7 @@ def build(*, anew: bool = False) -> None:
     with registry.serving():
         built.build(anew=anew)
         _push_pause()
+        _push_kafka()
         if not anew:
             released_images.push()
 
@@ -37,6 +54,26 @@ def _push_pause() -> None:
         _said("buildah", "config", '--entrypoint=["/pause"]', container)
         _said("buildah", "commit", "--quiet", "--timestamp=0", "--rm", container, "localhost/pause")
     _said("buildah", "push", "--tls-verify=false", "localhost/pause", f"docker://{PAUSE}")
+
+
+def _push_kafka() -> None:
+    with tempfile.TemporaryDirectory() as place:
+        root = Path(place)
+        java_home = Path(jars.java()).resolve().parents[1]
+        shutil.copytree(java_home, root / "java")
+        (root / "kafka/bin").mkdir(parents=True)
+        (root / "kafka/config").mkdir()
+        shutil.copytree(Path(jars.class_path()).parent, root / "kafka/libs")
+        (root / "kafka/config/tools-log4j2.yaml").write_text(_LOGGING, "utf-8")
+        for script, main in _PROGRAMS.items():
+            file = root / "kafka/bin" / script
+            file.write_text(_START.format(main=main), "utf-8")
+            file.chmod(0o755)
+        container = _said("buildah", "from", "--pull-never", "localhost/bases/python")
+        _said("buildah", "add", "--quiet", container, place, "/opt")
+        _said("buildah", "commit", "--quiet", "--timestamp=0", "--rm", container, "localhost/kafka")
+    version = yaml.safe_load((CHART / "values.yaml").read_text("utf-8"))["images"]["kafka"]["tag"]
+    _said("buildah", "push", "--tls-verify=false", "localhost/kafka", f"docker://{KAFKA}:{version}")
 
 
 def _source() -> Path:

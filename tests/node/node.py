@@ -36,6 +36,8 @@ _DNS = """
 }}
 """
 _SECCOMP = CHART / "files/executor/seccomp.json"
+# Where pods that write on the node look for the kubelet's folder.
+_KUBELET = Path("/var/lib/kubelet")
 _CONTAINERD = """
 version = 2
 root = "{state}/containerd"
@@ -113,6 +115,9 @@ def _configure(state: Path) -> None:
     (state / "containerd.toml").write_text(_CONTAINERD.format(state=state, pause=images.PAUSE), "utf-8")
     (plugins / "pods.conflist").write_text(json.dumps(_network(state)), "utf-8")
     (state / "kubelet.yaml").write_text(yaml.safe_dump(_kubelet(state)), "utf-8")
+    (state / "kubelet").mkdir()
+    _KUBELET.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["mount", "--bind", state / "kubelet", _KUBELET], check=True)
     place = profile(state)
     place.parent.mkdir(parents=True)
     shutil.copy(_SECCOMP, place)

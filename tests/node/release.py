@@ -59,16 +59,36 @@ class Release:
         wanted = [
             _namespace(self.namespace),
             _storage_class(self.namespace),
-            _volume(self.namespace, self.volume),
+            _volume(self.namespace, self.volume, self.namespace),
             _secret(self.namespace, tokens),
         ]
         self.cluster.create(wanted)
+
+    def prepare_volumes(self) -> None:
+        """Creates what a bare cluster has: a default storage class. The namespace, Helm makes."""
+        standard = _storage_class(self.namespace)
+        standard["metadata"]["annotations"] = {"storageclass.kubernetes.io/is-default-class": "true"}
+        places = [self.volume / name for name in ("collector", "kafka")]
+        for place in places:
+            place.mkdir(parents=True)
+        volumes = [_volume(f"{self.namespace}-{place.name}", place, self.namespace) for place in places]
+        self.cluster.create([standard, *volumes])
+
+    def try_out(self) -> None:
+        """Installs by the command of the chart's page, with this node's registry and address of names."""
+        settings = [*todays_images(), f"images.kafka.repository={images.KAFKA}"]
+        settings += [f"networkPolicy.dns[0].ipBlock.cidr={ADDRESS}/32"]
+        flags = [f"--set={setting}" for setting in settings]
+        profile = f"--values={CHART / 'values-dev.yaml'}"
+        self.helm("install", RELEASE, str(CHART), "--create-namespace", profile, *flags, "--wait", "--timeout=15m")
 
     def install(self, chart: Path = CHART, *images_of: str) -> None:
         """Takes settings that name the images; without any, they are today's."""
         # A run must outlast the disruption, with immediate answers.
         settings = ["dataset.shardSeconds=5s", "defaults.env[0].name=SOLILOQUY_LATENCY", "defaults.env[0].value=50ms"]
-        settings += [f"kafka.bootstrap={self.kafka}", f"kafka.prefix={self.prefix}"]
+        settings += [f"kafka.bootstrap={self.kafka}", f"kafka.prefix={self.prefix}", "topics.replication=1"]
+        if chart == CHART:
+            settings += ["kafka.development.enabled=false"]
         settings += ["gateway.tokens.existingSecret=tokens", f"networkPolicy.dns[0].ipBlock.cidr={ADDRESS}/32"]
         settings += [f"dataset.persistence.storageClass={self.namespace}"]
         flags = [f"--set={setting}" for setting in (*settings, *(images_of or todays_images()))]
@@ -241,12 +261,12 @@ def _storage_class(name: str) -> dict[str, Any]:
     }
 
 
-def _volume(name: str, folder: Path) -> dict[str, Any]:
+def _volume(name: str, folder: Path, storage_class: str) -> dict[str, Any]:
     here = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [NAME]}]}
     spec = {
         "capacity": {"storage": "20Gi"},
         "accessModes": ["ReadWriteOnce"],
-        "storageClassName": name,
+        "storageClassName": storage_class,
         "local": {"path": str(folder)},
         "nodeAffinity": {"required": {"nodeSelectorTerms": [here]}},
     }

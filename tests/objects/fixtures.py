@@ -1,11 +1,11 @@
-"""Provides an S3 server, and a bucket for each test."""
+"""Provides servers of object stores, and a bucket for each test."""
 
 import socket
 import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Self
 
 import pytest
@@ -14,17 +14,23 @@ import s3fs
 START_SECONDS = 60.0
 
 
-class ObjectStore:
-    """Runs the server as a process that keeps its objects in memory."""
+def _s3(port: int) -> list[str]:
+    return [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
 
-    def __init__(self) -> None:
+
+class ObjectStore:
+    """Runs the server as a process that keeps its objects in memory: S3's, or another's by its command for a port."""
+
+    def __init__(self, command: Callable[[int], list[str]] = _s3) -> None:
+        self._command = command
         with socket.socket() as listener:
             listener.bind(("127.0.0.1", 0))
             self._port = listener.getsockname()[1]
 
     def __enter__(self) -> Self:
-        command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(self._port)]
-        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self._process = subprocess.Popen(
+            self._command(self._port), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         self._wait_until_it_answers()
         return self
 
