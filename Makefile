@@ -23,7 +23,7 @@ install = $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes 
 FAST := $(filter-out %_sources.py %_unknowns.py %_units.py %_long_texts.py %_labelled.py %_learner.py %_parquet.py %_once_more.py, \
 	$(wildcard $(addsuffix /test_*.py,$(addprefix tests/unit/,. truth runtime recipes))))
 
-.PHONY: help demo check test thorough lint protos kafka observe faults faults-long attack bench dashboards docs pictures images images-check release bundle compose-check chart-cluster chart-node installation servers real lock clean
+.PHONY: help demo check test thorough lint protos kafka observe faults faults-long attack bench dashboards docs pictures images cluster images-check release bundle compose-check chart-cluster chart-node installation servers real lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -95,6 +95,11 @@ pictures: .venv/serve .venv/runsc .venv/kafka .venv/prometheus ## Draw the dashb
 # A build needs no more than Python, git and an engine.
 images: ## Build the images with docker buildx or buildah; PUSH=REGISTRY, PLATFORM=linux/arm64, IMAGES="workers executor"
 	$(PYTHON) -m deploy.images $(PUSH:%=--push %) $(PLATFORM:%=--platform %) $(IMAGES)
+
+cluster: images ## Build, push and install into the cluster that kubectl and helm reach, with a Kafka of its own, and test it: PUSH=REGISTRY
+	helm upgrade --install grow deploy/helm/soliloquy --namespace soliloquy --create-namespace --values dist/images.json \
+		--set kafka.development.enabled=true --wait --timeout 15m
+	helm test grow --namespace soliloquy --logs
 
 images-check: .venv/dev ## Build the images twice with buildah, push them to a registry of this machine and run them (root; minutes)
 	$(BIN)/python -m pytest tests/images

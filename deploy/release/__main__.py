@@ -18,7 +18,9 @@ def release(version: str) -> None:
     if found := readiness.obstacles(version, readiness.versions(), changelog):
         raise SystemExit("\n".join([f"{version} cannot be released:", *(f"  {each}" for each in found)]))
     notes = DIST / "notes.md"
-    notes.write_text(readiness.changes(version, changelog) + "\n", "utf-8")
+    registry = bundle.pushed()["global"]["imageRegistry"]
+    told = [readiness.changes(version, changelog), readiness.installing(version, registry)]
+    notes.write_text("\n\n".join(told) + "\n", "utf-8")
     made = [*python(DIST), _chart(version), notes]
     bundle.write_checksums(DIST, made)
     _say(*made, DIST / "SHA256SUMS")

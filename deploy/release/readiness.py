@@ -9,6 +9,13 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 CHANGELOG = ROOT / "CHANGELOG.md"
+_INSTALLING = """### Try it in a cluster
+
+```text
+helm install grow oci://{registry}/charts/soliloquy --version {version} --namespace soliloquy --create-namespace \\
+  --set kafka.development.enabled=true --wait --timeout 15m
+helm test grow --namespace soliloquy --logs
+```"""
 
 
 def version() -> str:
@@ -41,3 +48,8 @@ def changes(wanted: str, changelog: str) -> str:
     """Returns the section of a version, without its heading."""
     sections = re.split(r"^## (.+)$", changelog, flags=re.MULTILINE)
     return dict(zip(sections[1::2], sections[2::2], strict=True)).get(wanted, "").strip()
+
+
+def installing(version: str, registry: str) -> str:
+    """Returns the section with the commands for a cluster that has nothing prepared."""
+    return _INSTALLING.format(registry=registry, version=version)

@@ -39,6 +39,13 @@ def test_what_keeps_a_version_back_is_listed_whole() -> None:
     ]
 
 
+def test_the_notes_of_a_release_have_the_command_for_where_the_workflow_pushes_the_chart() -> None:
+    workflow = (readiness.ROOT / ".github/workflows/release.yml").read_text("utf-8")
+    assert 'helm push "dist/soliloquy-${GITHUB_REF_NAME#v}.tgz" "oci://$REGISTRY/charts"' in workflow
+    told = readiness.installing("0.3.0", "ghcr.io/team")
+    assert "helm install grow oci://ghcr.io/team/charts/soliloquy --version 0.3.0 " in told
+
+
 @pytest.mark.parametrize("program", HELMS)
 def test_the_released_chart_installs_the_pushed_images_by_digest(program: str, tmp_path: Path) -> None:
     packed = tmp_path / "soliloquy.tgz"
