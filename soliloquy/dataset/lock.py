@@ -29,8 +29,8 @@ def write_lock(storage: Storage, working: Path) -> Iterator[Callable[[], bool]]:
     Yields whether the lock is still there: who deletes what it protects deletes it too.
 
     The lock of the folder ends with its process. The lock in a store is an object that only one caller can create (S3,
-    Google's and Azure's stores guarantee that; others may not). A killed process leaves it behind, and the next start with the same working
-    folder takes it over.
+    Google's and Azure's stores guarantee that; others may not). A killed process leaves it behind, and the next start
+    with the same working folder takes it over.
     """
     path = working / FOLDER_LOCK
     lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)

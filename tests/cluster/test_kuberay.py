@@ -9,7 +9,7 @@ from tests.chart.render import CHART
 from tests.cluster import operators
 from tests.cluster.binaries import NotBuilt
 from tests.cluster.control_plane import Cluster, until
-from tests.cluster.release import Release
+from tests.cluster.release import STORED, Release
 from tests.cluster.test_placement import claim, pools
 from tests.cluster.watching import Pod, ready
 
@@ -33,6 +33,7 @@ def test_a_model_service_gets_its_head_and_its_workers_on_gpus(cluster: Cluster,
     lab = Release(cluster=cluster, namespace=namespace, helm="helm3")
     lab.install(
         *(f"--values={CHART / f'values-{profile}.yaml'}" for profile in ("gpu", "gke")),
+        *STORED,
         "--set=modelService.workers.replicas.min=2",
     )
 

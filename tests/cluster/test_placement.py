@@ -7,7 +7,7 @@ import pytest
 from tests.chart.render import CHART
 from tests.cluster.control_plane import Cluster, until
 from tests.cluster.nodes import ZONE
-from tests.cluster.release import Release
+from tests.cluster.release import STORED, Release
 from tests.cluster.watching import Pod
 
 pytestmark = pytest.mark.timeout(600)
@@ -25,7 +25,9 @@ def pools(pods: list[Pod]) -> set[str]:
 
 def test_pods_of_a_service_spread_over_the_zones_and_go_before_others(cluster: Cluster, namespace: str) -> None:
     lab = Release(cluster=cluster, namespace=namespace)
-    lab.install(f"--values={CHART / 'values-prod.yaml'}", "--set=keda.enabled=false", "--set=defaults.replicas=3")
+    lab.install(
+        f"--values={CHART / 'values-prod.yaml'}", *STORED, "--set=keda.enabled=false", "--set=defaults.replicas=3"
+    )
     for service in ("student", "tutor", "executor"):
         assert zones(cluster, lab.pods(service)) == ["a", "b", "c"]
     assert {pod["spec"]["priority"] for pod in lab.pods()} == {100000}
@@ -37,6 +39,7 @@ def test_gpus_are_for_what_computes_on_them(cluster: Cluster, namespace: str) ->
     lab = Release(cluster=cluster, namespace=namespace)
     lab.install(
         *(f"--values={CHART / f'values-{profile}.yaml'}" for profile in ("gpu", "gke")),
+        *STORED,
         "--set=training.cronJob.enabled=true,training.cronJob.schedule=* * * * *",
         "--set=training.args={--config,soliloquy,--base,/models/base,--name=$(JOB_NAME),--out,/trained}",
         "--set=training.weights.existingClaim=models",

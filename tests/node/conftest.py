@@ -7,8 +7,8 @@ import pytest
 
 from tests.cluster.control_plane import Cluster, running
 from tests.kafka.cluster import KafkaCluster
-from tests.node.node import SERVER, STATE, Node, joined
-from tests.node.release import Release
+from tests.node.node import SERVER, STATE, Node, joined, profile
+from tests.node.release import RELEASE, Release
 
 
 @pytest.fixture(scope="session")
@@ -41,3 +41,13 @@ def release(cluster: Cluster, node: Node, kafka: KafkaCluster) -> Release:
     release.install()
     print(f"\nhelm install --wait: {time.monotonic() - started:.0f} s")
     return release
+
+
+@pytest.fixture(scope="module")
+def bare(cluster: Cluster, node: Node) -> Iterator[Release]:
+    """Offers the node as a stranger's would be: without a namespace, a Kafka or the executor's profile."""
+    release = Release(cluster=cluster, node=node, kafka="", namespace="bare")
+    release.prepare_volumes()
+    profile(node.state).unlink()
+    yield release
+    release.helm("uninstall", RELEASE, "--wait")

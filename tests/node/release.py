@@ -59,7 +59,7 @@ class Release:
         wanted = [
             _namespace(self.namespace),
             _storage_class(self.namespace),
-            _volume(self.namespace, self.volume, self.namespace),
+            _volume(self.namespace, self.volume, "20Gi"),
             _secret(self.namespace, tokens),
         ]
         self.cluster.create(wanted)
@@ -68,10 +68,11 @@ class Release:
         """Creates what a bare cluster has: a default storage class. The namespace, Helm makes."""
         standard = _storage_class(self.namespace)
         standard["metadata"]["annotations"] = {"storageclass.kubernetes.io/is-default-class": "true"}
-        places = [self.volume / name for name in ("collector", "kafka")]
-        for place in places:
+        # By their sizes the claims find them.
+        sizes = {self.volume / "collector": "1Gi", self.volume / "kafka": "10Gi"}
+        for place in sizes:
             place.mkdir(parents=True)
-        volumes = [_volume(f"{self.namespace}-{place.name}", place, self.namespace) for place in places]
+        volumes = [_volume(self.namespace, place, size) for place, size in sizes.items()]
         self.cluster.create([standard, *volumes])
 
     def try_out(self) -> None:
@@ -261,16 +262,16 @@ def _storage_class(name: str) -> dict[str, Any]:
     }
 
 
-def _volume(name: str, folder: Path, storage_class: str) -> dict[str, Any]:
+def _volume(storage_class: str, folder: Path, size: str) -> dict[str, Any]:
     here = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [NAME]}]}
     spec = {
-        "capacity": {"storage": "20Gi"},
+        "capacity": {"storage": size},
         "accessModes": ["ReadWriteOnce"],
         "storageClassName": storage_class,
         "local": {"path": str(folder)},
         "nodeAffinity": {"required": {"nodeSelectorTerms": [here]}},
     }
-    return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name}, "spec": spec}
+    return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": folder.name}, "spec": spec}
 
 
 def _secret(namespace: str, tokens: str) -> dict[str, Any]:

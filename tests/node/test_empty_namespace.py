@@ -3,27 +3,16 @@
 import re
 import shlex
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.cluster.control_plane import Cluster, until
-from tests.node.node import Node, profile
-from tests.node.release import RELEASE, Release, said, whole
+from tests.node.node import profile
+from tests.node.release import RELEASE, SERVICES, Release, said, whole
 
 pytestmark = pytest.mark.timeout(2400)
 # A quarter of an hour, images pushed.
 AT_MOST_SECONDS = 900.0
-
-
-@pytest.fixture(scope="module")
-def bare(cluster: Cluster, node: Node) -> Iterator[Release]:
-    release = Release(cluster=cluster, node=node, kafka="", namespace="bare")
-    release.prepare_volumes()
-    profile(node.state).unlink()
-    yield release
-    release.helm("uninstall", RELEASE, "--wait")
 
 
 def test_an_empty_namespace_has_ten_conversations_within_a_quarter_of_an_hour(bare: Release, tmp_path: Path) -> None:
@@ -47,5 +36,6 @@ def test_the_next_command_of_the_notes_generates_a_dataset(bare: Release) -> Non
 def test_a_broker_that_is_deleted_comes_back_with_its_events(bare: Release) -> None:
     bare.delete("kafka")
     bare.ready("kafka")
-    until(lambda: bare.ready("gateway"))
+    for service in SERVICES:
+        bare.ready(service)
     assert '"accepted": 10' in bare.helm("test", RELEASE, "--logs", "--timeout=10m")
