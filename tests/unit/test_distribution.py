@@ -18,6 +18,12 @@ def strangers(text: str) -> list[str]:
     return [found[0] for found in _INSTALLS.finditer(text) if "--from" not in found[0]]
 
 
+def test_no_package_depends_on_that_of_a_stranger() -> None:
+    for file in (ROOT / "examples").rglob("pyproject.toml"):
+        needed = tomllib.loads(file.read_text("utf-8"))["project"]["dependencies"]
+        assert [re.split(r"[\[<>=~; ]", each)[0] for each in needed] == [NAME], file
+
+
 def test_no_page_hint_or_script_installs_the_package_of_a_stranger() -> None:
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     files = [ROOT / name for name in listed.split("\0") if name and name != str(Path(__file__).relative_to(ROOT))]

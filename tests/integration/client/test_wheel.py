@@ -1,7 +1,6 @@
 """The wheel of this checkout holds all of the product under names of its own, and works."""
 
 import json
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -15,36 +14,7 @@ from tests.unit.test_structure import SERVICE_NAMES
 
 ROOT = Path(__file__).parents[3]
 PACKAGES = ("soliloquy", "soliloquy_papers", "soliloquy_services", "soliloquy_training")
-BUILT_FROM = (
-    "pyproject.toml",
-    "README.md",
-    "LICENSE",
-    "requirements.lock",
-    "protos",
-    "soliloquy",
-    "papers",
-    "services",
-    "training",
-    "deploy/helm",
-    "examples/recipe",
-)
 DATA = {".toml", ".sql", ".txt", ".html", ".js", ".css"}
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built from a copy, so that the build leaves nothing in the checkout."""
-    folder = tmp_path_factory.mktemp("wheel")
-    leave_out = shutil.ignore_patterns("__pycache__", "*_pb2*")
-    for name in BUILT_FROM:
-        source, target = ROOT / name, folder / "checkout" / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if source.is_dir():
-            shutil.copytree(source, target, ignore=leave_out)
-        else:
-            shutil.copy(source, target)
-    pip("wheel", "--no-build-isolation", "--wheel-dir", str(folder), str(folder / "checkout"))
-    return next(folder.glob("*.whl"))
 
 
 @pytest.fixture(scope="module")
@@ -64,10 +34,6 @@ def test_it_holds_a_bill_of_the_dependencies_that_are_locked(wheel: Path) -> Non
     lines = (ROOT / "requirements.lock").read_text("utf-8").splitlines()
     assert listed == {tuple(line.split()[0].split("==")) for line in lines if "==" in line and line[0] != " "}
     assert set(bill["dependencies"][0]["dependsOn"]) == {component["purl"] for component in bill["components"]}
-
-
-def pip(*arguments: str) -> None:
-    subprocess.run([sys.executable, "-m", "pip", arguments[0], "--quiet", "--no-deps", *arguments[1:]], check=True)
 
 
 def printed(program: str, folder: Path) -> str:

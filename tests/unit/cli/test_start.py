@@ -89,4 +89,4 @@ def test_the_whole_list_says_of_each_command_what_it_says_of_itself_by_what_a_pe
     sections, flat = listed(commands, LazyGroup), listed(commands, click.Group)
     said = [line.split() for line in sections.splitlines() if line.startswith("  ")]
     assert sorted(said) == sorted(line.split() for line in flat.splitlines() if line.startswith("  "))
-    assert next(line for line in sections.splitlines() if line[:1].isalpha()) == "Generate and look:"
+    assert next(line for line in sections.splitlines() if line[:1].isalpha()) == "Begin:"
