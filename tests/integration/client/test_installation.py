@@ -45,8 +45,9 @@ def run(*command: str | Path, status: int = 0) -> subprocess.CompletedProcess[st
 def interpreter(version: str) -> str:
     """Returns a Python of this version: one of pyenv's, or one on the path. Skips the test where there is none."""
     own = Path.home() / ".pyenv" / "versions"
-    for python in (*sorted(own.glob(f"{version}.*/bin/python")), f"python{version}"):
-        found = subprocess.run([UV, "python", "find", "--no-python-downloads", python], capture_output=True, text=True)
+    for python in (*map(str, sorted(own.glob(f"{version}.*/bin/python"))), f"python{version}"):
+        find = [UV, "python", "find", "--no-python-downloads", python]
+        found = subprocess.run(find, capture_output=True, text=True, check=False)
         if found.returncode == 0:
             return found.stdout.strip()
     pytest.skip(f"Python {version} is missing: install it, or see what the workflow says of it")
