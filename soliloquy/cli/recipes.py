@@ -13,7 +13,7 @@ from soliloquy.cli.tables import plain_table
 from soliloquy.cli.terminal import echo, open_console
 from soliloquy.recipes.checks import further_checks
 from soliloquy.recipes.packages import known_recipes
-from soliloquy.recipes.prompts import BrokenPrompt, own_files
+from soliloquy.recipes.prompts import own_files
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.extensions import is_ours
 from soliloquy.runtime.failure import Failure
@@ -107,6 +107,6 @@ def _state(name: str) -> str:
     try:
         recipe = find(name)
         recipe.fingerprints({})
-    except (Refused, BrokenPrompt) as bad:
+    except (Refused, Failure) as bad:
         return str(bad)
     return recipe.title

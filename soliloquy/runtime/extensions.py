@@ -75,6 +75,8 @@ class Extensions:
         except Exception as error:
             if isinstance(error, Refused | Failure):
                 raise
+            if is_ours(value) and isinstance(error, ModuleNotFoundError) and (missing := missing_extra(error)):
+                raise missing from error
             why = f"{type(error).__name__}: {' '.join(str(error).split())}"
             raise BadPackage(f"{self._kind} {name}: {value} does not load ({why}): correct or uninstall it") from error
         if not isinstance(loaded, wanted):
@@ -87,7 +89,7 @@ _CHECKOUT = (Path(__file__).parents[2] / "pyproject.toml").exists()
 # The extra that a command misses when it fails to import one of its libraries.
 EXTRAS = {
     "run": (
-        *("pyarrow", "ptars", "numpy", "sympy", "pyphen", "rensa", "aiokafka", "faststream", "sqlalchemy"),
+        *("pyarrow", "ptars", "numpy", "sympy", "rensa", "aiokafka", "cronsim", "faststream", "sqlalchemy"),
         *("starlette", "uvicorn", "h11", "joserfc", "grpc_health", "grpc_reflection"),
     ),
     "train": ("torch", "transformers", "peft", "safetensors", "yaml", "tensorboard", "matplotlib"),

@@ -5,9 +5,12 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+
+from soliloquy.runtime.extensions import EXTRAS
 
 ROOT = Path(__file__).parents[2]
 LOCKS = sorted([*ROOT.glob("requirements*.lock"), *ROOT.glob("deploy/images/*.lock")])
@@ -71,6 +74,12 @@ def test_every_dependency_is_locked() -> None:
     }.items():
         wanted = {name_of(each) for extra in chosen for each in extras[extra]} - {PROJECT["name"]}
         assert wanted <= locked(ROOT / lock), lock
+
+
+def test_a_missing_library_of_the_extra_run_is_known_as_its_own() -> None:
+    owners = packages_distributions()
+    known = {name_of(owner) for library in EXTRAS["run"] for owner in owners[library]}
+    assert {name_of(each) for each in PROJECT["optional-dependencies"]["run"]} <= known
 
 
 def test_every_dependency_has_a_reason() -> None:

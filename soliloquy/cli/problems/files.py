@@ -17,7 +17,6 @@ from soliloquy.problems.files.importing import NothingUsable, import_problems
 from soliloquy.problems.files.problem_file import problem_faults, read_problems
 from soliloquy.problems.files.reading.rows import RefusedRow
 from soliloquy.problems.files.source_format import NAMES, format_names, format_of, load_format
-from soliloquy.problems.sifting import near_duplicates
 from soliloquy.problems.sifting import split as sifting
 from soliloquy.problems.sifting.sampling import TRAIN_SHARE
 from soliloquy.problems.sifting.split import SplitShares
@@ -169,7 +168,10 @@ def dedupe(*, out: Path = PROBLEM_FILE_OUT, as_json: bool = AS_JSON, source: Pat
     The first of them stays. Questions with different numbers are different.
     """
     with writing_to(out):
-        counts = near_duplicates.dedupe(source, out)
+        # It loads numpy, which checks and imports do without.
+        from soliloquy.problems.sifting.near_duplicates import dedupe as write_distinct
+
+        counts = write_distinct(source, out)
     line = f"{counts.kept} of {counts.read} problems in {out}; {counts.dropped} near-duplicates left out"
     answer(asdict(counts), [line], as_json=as_json)
 

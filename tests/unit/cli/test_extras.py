@@ -2,19 +2,19 @@
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from soliloquy.runtime.extensions import EXTRAS
 from tests.cases import each_case
+from tests.integration.executor.support import needs_runsc
 
-# A process in which the libraries of the extras are not installed.
+# A process in which the HIDDEN libraries are not installed.
 _BARE = """
 import sys
 from importlib.abc import MetaPathFinder
-
-HIDDEN = {"fastapi", "llguidance", "matplotlib", "peft", "ray", "s3fs", "safetensors", "sklearn", "tensorboard",
-          "textstat", "torch", "transformers", "vllm", "yaml"}
 
 class Hides(MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
@@ -44,8 +44,10 @@ for path, page in pages(commands, "soliloquy"):
 _MAIN = "from soliloquy.cli.main import main; main()"
 
 
-def bare(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", _BARE + code, *map(str, arguments)]
+def bare(code: str, *arguments: object, kept: Sequence[str] = ("run", "otlp")) -> subprocess.CompletedProcess[str]:
+    """Runs code where no extra is installed but those that are kept."""
+    hidden = [library for extra, libraries in EXTRAS.items() if extra not in kept for library in libraries]
+    command = [sys.executable, "-c", f"HIDDEN = {hidden}\n{_BARE}{code}", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
@@ -57,7 +59,7 @@ def test_the_help_of_every_command_needs_no_extra() -> None:
 
 @each_case
 def test_a_command_without_its_extra_says_in_one_line_how_to_install_it(tmp_path: Path, usage: str, extra: str) -> None:
-    done = bare(_MAIN, *usage.format(tmp_path).split())
+    done = bare(_MAIN, *usage.format(tmp_path).split(), kept=() if extra == "run" else ("run", "otlp"))
     assert done.returncode == 2, done.stderr
     [line] = done.stderr.splitlines()
     assert line.startswith("soliloquy: ")
@@ -69,3 +71,25 @@ def test_copies_and_lists_need_no_extra(tmp_path: Path, usage: str, status: int)
     done = bare(_MAIN, *usage.format(tmp_path).split())
     assert done.returncode == status, done.stderr
     assert "install" not in done.stderr
+
+
+@needs_runsc
+def test_the_demo_needs_no_extra_and_names_the_one_that_keeps_conversations() -> None:
+    done = bare(_MAIN, "demo", kept=())
+    assert done.returncode == 0, done.stderr
+    assert "pip install -e '.[run]'" in done.stdout
+
+
+@pytest.mark.parametrize("usage", ["recipes list", "problems check mine.jsonl", "init run.toml --problems mine.jsonl"])
+def test_the_first_steps_towards_a_run_need_no_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, usage: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.jsonl").write_text('{"question": "A van goes 30 km in 0.5 h. Speed?", "answer": "60 km/h"}\n', "utf-8")
+    done = bare(_MAIN, *usage.split(), kept=())
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_program_that_reads_a_dataset_without_its_extra_is_told_how_to_install_it() -> None:
+    done = bare("from soliloquy.client import Runs, Dataset", kept=())
+    assert done.stderr.splitlines()[-1].endswith("pyarrow is not installed: pip install -e '.[run]'")
