@@ -12,7 +12,7 @@ from google.protobuf.message import Message
 from rich.text import Text
 
 from soliloquy.cli.progress import duration
-from soliloquy.cli.tables import conversation_line, facts, table
+from soliloquy.cli.tables import SUPPORTS, conversation_line, facts, table
 from soliloquy.cli.terminal import echo, json_line, open_console, visible
 from soliloquy.client import is_over, state_of
 from soliloquy.recipes.calls import calls_of
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 _ANSWERS = {"repaired": "repaired", "reasked": "asked for again", "failed": "given up"}
 # So many prompts are named.
 _MOST_PROMPTS = 3
-_SUPPORTS = {"program": "by a program", "step": "by a step worked through before", "none": "unverified"}
 
 
 def summary(report: Mapping[str, Any], dataset: object) -> dict[str, str]:
@@ -50,7 +49,7 @@ def summary(report: Mapping[str, Any], dataset: object) -> dict[str, str]:
         "not usable": _listed(report["unfit"]),
         "turns": f"{report['turns']:,}, {report['python_turns']:,} with a calculation",
         "programs": _listed({"ran" if name == "ok" else name: count for name, count in report["executions"].items()}),
-        "verdicts": _listed({words: report["verification"].get(name, 0) for name, words in _SUPPORTS.items()}),
+        "verdicts": _listed({words: report["verification"].get(name, 0) for name, words in SUPPORTS.items()}),
         "tutor and program": _listed(report["verdicts"]),
         "asked again most": ", ".join(most_asked_again(report).values()),
         "model's answers": ", ".join(_answers(report["parse"])),

@@ -11,7 +11,7 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from soliloquy.cli.command import Command, setting
-from soliloquy.cli.tables import ending
+from soliloquy.cli.tables import SUPPORTS, ending
 from soliloquy.cli.terminal import open_console, visible
 from soliloquy.dataset.labelling import installed
 from soliloquy.dataset.reading import Dataset
@@ -185,8 +185,8 @@ def _remarks(turn: dict[str, Any], name: str) -> str:
     """Says how the tutor assessed the message, and the recipe's labels of the reply."""
     recipe, letter = installed(name), LETTERS.get(turn["evaluation"] or "", "")
     remarks = [f"the message is {recipe.evaluations[letter]}"] if recipe and letter in recipe.evaluations else []
-    if turn["verification"] == "none":
-        remarks.append("unverified")
+    if support := SUPPORTS.get(turn["verification"] or ""):
+        remarks = [", ".join([*remarks, support])]
     words = {column.title: column.words for column in columns_of(name).values()}
     for title, value in (turn["labels"] or {}).items():
         if value:

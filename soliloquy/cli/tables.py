@@ -11,6 +11,9 @@ from soliloquy.v1.conversation_pb2 import Ending, Summary
 
 _QUESTION_CHARACTERS = 60
 
+# What a verdict on an answer rests on.
+SUPPORTS = {"program": "by a program", "step": "by a step worked through before", "none": "unverified"}
+
 
 def table(*heads: str, rows: Iterable[Iterable[RenderableType]] = (), align: JustifyMethod = "right") -> Table:
     """Returns a table whose first column names the rows and whose others hold numbers, unless they are aligned left."""

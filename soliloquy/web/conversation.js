@@ -5,6 +5,10 @@ import { highlighted } from "./python.js";
 
 /** @import { AttemptView, Content, ConversationView, RejectedView, TurnView, Words } from "./types.d.ts" */
 
+// Why a verdict on the student's answer can be believed.
+/** @type {Record<string, string>} */
+const RESTS_ON = { program: "by a program", step: "by a step worked through before", none: "unverified" };
+
 /** @param {ConversationView} conversation @param {Words} words */
 export function conversationView(conversation, words) {
   const { turns } = conversation;
@@ -69,9 +73,9 @@ export function soliloquyView(turn, words) {
   const against = found !== null && letter && !words.agreeing[found].includes(letter);
   const summary = [
     turn.description === null ? "no calculation" : outcomeOf(turn, found),
-    letter ? `${letter} ${evaluations[letter]}` : null,
+    letter ? `${evaluations[letter]} (${letter})` : null,
     against ? "against its program" : null,
-    turn.verification === "none" ? "unverified" : null,
+    RESTS_ON[turn.verification || ""] || null,
     turn.response || null,
   ].filter(Boolean);
   return element("details", { class: against ? "soliloquy fault" : "soliloquy" },
