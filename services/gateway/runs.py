@@ -264,7 +264,8 @@ class RunTable:
         known, now = self.by_id[run_id], time.time() if now is None else now
         changed, progress = known.changed, known.counted()
         grows = changed.state in (RunState.RUN_STATE_RUNNING, RunState.RUN_STATE_OPEN)
-        rate = known.pace.rate(now, since=max(changed.requested_at, self.read_at)) if grows else 0.0
+        since = max(changed.requested_at, self.read_at)
+        rate = known.pace.rate(now, since) if grows else 0.0
         missing = max(0, changed.request.conversations - progress.accepted)
         costs = self._costs(progress)
         # A run that ended for a loss says so itself.
@@ -284,7 +285,7 @@ class RunTable:
             changed_at=changed.changed_at,
             progress=progress,
             rate=rate,
-            eta_seconds=missing / rate if rate else 0.0,
+            eta_seconds=missing / rate if rate and known.pace.foretells(now, since) else 0.0,
             cost=total_cost(costs.values()) or 0.0,
             unpriced=[role for role, cost in costs.items() if cost is None],
             name=changed.name or (default_name(changed.request) if changed.request.problems else run_id),

@@ -78,9 +78,10 @@ def _lines(unit: str, total: int, pace: "Pace") -> ShowCount:
 
     def show(done: int, figures: Sequence[str], fault: str) -> None:
         nonlocal told_at
+        paced = pace.at(done)
         if time.monotonic() - told_at >= LINE_SECONDS:
             told_at = time.monotonic()
-            line = ", ".join([f"{done} of {total} {unit}", *pace.at(done), *filter(None, figures)])
+            line = ", ".join([f"{done} of {total} {unit}", *paced, *filter(None, figures)])
             echo(f"{line}; {fault}" if fault else line, err=True)
 
     return show
@@ -92,13 +93,22 @@ class Pace:
         self._resumed_from = resumed_from
         self._clock = clock
         self._began = clock()
+        # When the first ones were done, and their number.
+        self._first: tuple[float, int] | None = None
 
     def at(self, done: int) -> list[str]:
-        """Returns the speed of this process and the remaining time; nothing before the first is done."""
-        made = done - self._resumed_from
+        """Returns the speed of this process and the remaining time, each once it can be known.
+
+        While the first ones are on their way none is done, and then many are at once: nothing is known until as much
+        time has passed again.
+        """
+        made, now = done - self._resumed_from, self._clock()
         if made <= 0:
             return []
-        seconds = (self._clock() - self._began) / made
+        since, before = self._first = self._first or (now, made)
+        if now - since < since - self._began or made == before:
+            return []
+        seconds = (now - since) / (made - before)
         left = self._total - done
         return [speed(1 / max(seconds, 1e-6)), *([f"{duration(seconds * left)} left"] if left else [])]
 

@@ -193,6 +193,18 @@ def test_a_run_that_is_over_keeps_what_had_come_of_it() -> None:
     assert not turned(over, RunState.RUN_STATE_RUNNING, "", at=140.0).HasField("progress")
 
 
+def test_no_time_is_left_until_it_can_be_known() -> None:
+    pace = Pace()
+    assert not pace.foretells(now=20.0, since=0.0)
+    pace.add(20.0, 1)
+    assert not pace.foretells(now=39.0, since=0.0)
+    assert pace.foretells(now=40.0, since=0.0)
+    # Conversations of an hour are paced by the last minute.
+    slow = Pace()
+    slow.add(3_600.0, 1)
+    assert slow.foretells(now=3_660.0, since=0.0)
+
+
 def test_a_pace_keeps_no_more_than_two_minutes() -> None:
     pace = Pace()
     for second in range(1_000):
