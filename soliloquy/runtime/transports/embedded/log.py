@@ -25,6 +25,7 @@ FORMAT = 3
 _EARLIER = 2
 BUSY_SECONDS = 10.0
 PURGE_EVERY_SECONDS = 0.25
+EXPIRE_EVERY_SECONDS = 3600.0
 # The thread checks for commits of other processes this often while it finds any, so that many are read together.
 BUSY_WAIT_SECONDS = 0.01
 # While it finds none, a write to the file wakes it. That comes just before the commit can be read, or not at all if the
@@ -119,7 +120,7 @@ class Log:
 
     def _serve_requests(self, connection: sqlite3.Connection) -> None:
         longest = LONGEST_WAIT_SECONDS if self._alarm.watches else UNWATCHED_WAIT_SECONDS
-        wait, purge_at, is_busy = BUSY_WAIT_SECONDS, 0.0, True
+        wait, purge_at, expire_at, is_busy = BUSY_WAIT_SECONDS, 0.0, 0.0, True
         while not self._closing or self._requests:
             woken = self._alarm.wait(wait, for_writes=not is_busy)
             if requests := [self._requests.popleft() for _ in range(len(self._requests))]:
@@ -131,6 +132,9 @@ class Log:
                 if requests and time.monotonic() >= purge_at:
                     self._purge(connection)
                     purge_at = time.monotonic() + PURGE_EVERY_SECONDS
+                    if purge_at >= expire_at:
+                        self._transact(connection, [records.expire])
+                        expire_at = purge_at + EXPIRE_EVERY_SECONDS
             except sqlite3.Error as error:
                 self._failure, fresh = unavailable(self.path, error), {}
             is_busy = bool(requests or fresh)

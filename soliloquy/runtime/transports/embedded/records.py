@@ -12,7 +12,7 @@ from typing import Any
 from soliloquy.runtime.events import Event, partition_key
 from soliloquy.runtime.retry import replayed
 from soliloquy.runtime.seeds import seed
-from soliloquy.runtime.topics import DLQ, RETRY, TOPICS
+from soliloquy.runtime.topics import DLQ, RETRY, TOPICS, shapes
 from soliloquy.runtime.transports.port import Backlog, Delivery, Lag, Partition
 
 SCHEMA = [
@@ -22,6 +22,12 @@ _TABLES = [topic.name for topic in TOPICS.values() if topic.keep == "latest"]
 # SQLite uses a partial index only for a query whose text names one of its topics.
 _OF_TABLES = " OR ".join(f"topic = '{name}'" for name in _TABLES)
 SCHEMA.append(f"CREATE INDEX IF NOT EXISTS event_key ON event (key, offset) WHERE {_OF_TABLES}")
+# For how many seconds topics that are never handled keep an event, where they do not keep it for good.
+_EXPIRING = {
+    shape.topic: int(shape.configs["retention.ms"]) / 1000
+    for shape in shapes()
+    if shape.topic in TOPICS and not TOPICS[shape.topic].is_handled and "delete" in shape.configs["cleanup.policy"]
+}
 
 # The columns that hold an attribute of the event as it is.
 _ATTRIBUTES = ("id", "key", "source", "time", "traceparent", "attempt", "not_before", "error", "payload", "lineage")
@@ -220,6 +226,12 @@ def purge(connection: sqlite3.Connection, purged: dict[tuple[str, int], int]) ->
             if removed < left:
                 purged[topic, partition] = watermark
             left -= removed
+
+
+def expire(connection: sqlite3.Connection) -> None:
+    """Deletes the events whose time is over."""
+    for topic, seconds in _EXPIRING.items():
+        connection.execute("DELETE FROM event WHERE topic = ? AND time < ?", (topic, time.time() - seconds))
 
 
 def shrink(connection: sqlite3.Connection, spare: float = SPARE_SHARE) -> None:
