@@ -11,9 +11,10 @@ from soliloquy_services.gateway.database import Database
 
 
 def changed(database: Database, connection: Connection, since: int) -> Iterable[tuple[str, int, int | None]]:
-    """Returns the run, the place and the ordinal of each row that changed since a revision."""
+    """Returns the run, the place and the ordinal of each row that changed since a revision; of taken ones at first."""
     table = database["under_way"]
-    rows = select(table.c.run, table.c.place, table.c.ordinal).where(table.c.revision > since)
+    chosen = table.c.revision > since if since >= 0 else table.c.ordinal.is_not(None)
+    rows = select(table.c.run, table.c.place, table.c.ordinal).where(chosen)
     return ((row.run, row.place, row.ordinal) for row in connection.execute(rows))
 
 
