@@ -1,6 +1,7 @@
 """Serves an assignment, in a process of its own or in `soliloquy service`.
 
-A process of its own reads its assignment from standard input, and exits when that closes.
+A process of its own reads its assignment from standard input. When that closes, nobody supervises it, and it ends at
+once: the supervisor that follows needs its addresses.
 """
 
 import asyncio
@@ -270,7 +271,7 @@ async def _main() -> None:
         loop.add_signal_handler(signal.SIGTERM, stopped.set)
         others: list[str] = []
         closed = asyncio.create_task(_hear(lifeline, others))
-        closed.add_done_callback(lambda _: stopped.set())
+        closed.add_done_callback(_end_unsupervised)
         await work(Assignment.from_json(line), stopped, _tell, _report, others)
         closed.cancel()
 
@@ -279,6 +280,11 @@ async def _hear(lifeline: asyncio.StreamReader, others: list[str]) -> None:
     """Keeps the faults of other processes up to date, until the lifeline closes."""
     async for line in lifeline:
         others[:] = json.loads(line)
+
+
+def _end_unsupervised(closed: asyncio.Task[None]) -> None:
+    if not closed.cancelled():
+        os._exit(Broken.exit_code)
 
 
 def _tell(line: str) -> None:
