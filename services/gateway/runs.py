@@ -15,6 +15,7 @@ from soliloquy.v1.events_pb2 import (
     ConversationCollected,
     ConversationFinished,
     RunChanged,
+    RunHeld,
     RunProgress,
     RunStored,
 )
@@ -32,7 +33,7 @@ LEAST_SECONDS = 1e-6
 
 # The parts of a run that the store holds.
 _STORED = (
-    *("changed", "progress", "stored", "before"),
+    *("changed", "progress", "stored", "before", "held"),
     *("unfit", "flagged_accepted", "flagged_rejected", "revision", "owed", "day"),
 )
 
@@ -58,6 +59,8 @@ class KnownRun:
     pace: Pace = field(default_factory=Pace)
     # The collector's latest word on its dataset.
     stored: RunStored = field(default_factory=RunStored)
+    # What the student was told.
+    held: RunHeld = field(default_factory=RunHeld)
     # The database's count of changes at the latest one of this run, and 1 until its topic has the latest `changed`.
     revision: int = 0
     owed: int = 0
@@ -74,6 +77,16 @@ class KnownRun:
     @property
     def under_way(self) -> set[int]:
         return {ordinal for ordinal in self.places.values() if ordinal is not None}
+
+    @property
+    def active(self) -> set[int]:
+        """The problems whose conversations go on, or would if they were not held."""
+        return self.under_way - self.dead
+
+    @property
+    def first_held(self) -> int | None:
+        """The first problem whose conversation waits at its next turn; None if none does."""
+        return self.held.first if self.held.HasField("first") else None
 
     @property
     def kinds(self) -> Sequence[int]:
@@ -189,6 +202,8 @@ class KnownRun:
         finished = self.changed.state == RunState.RUN_STATE_FINISHED
         counted.under_way = 0 if finished else len(self.places)
         counted.dead_letters = len(self.dead)
+        if self.is_steered and self.first_held is not None:
+            counted.held = sum(ordinal >= self.first_held for ordinal in self.active)
         return counted
 
 

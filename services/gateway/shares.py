@@ -33,41 +33,42 @@ class Shares:
         self._clock = clock
         self._made_at = -math.inf
         self._shares: dict[str, int] = {}
+        # Those of them that are less than their runs could use.
+        self._limited: dict[str, int] = {}
         # How many conversations of each run may be counted until its tenant has had those of its day.
         self._last: dict[str, float] = {}
-        # The conversations of each run that are submitted and not settled, without those that wait for admission.
-        self._taken: dict[str, int] = {}
 
-    def ahead(self, known: KnownRun, unsettled: int) -> int:
-        """Returns how many problems of a run may be unsettled, of which so many are."""
+    def ahead(self, known: KnownRun) -> int:
+        """Returns how many problems of a run may be unsettled."""
         in_flight = known.changed.run.in_flight
         most = in_flight + max(LEAST_AHEAD, in_flight // IN_FLIGHT_A_PROBLEM_AHEAD)
         if self._file is None:
             return most
         quotas = self._file.current
-        self._taken[known.id] = min(unsettled, in_flight)
         if not 0 <= self._clock() - self._made_at < FRESH_SECONDS:
             self._make(quotas)
         left = self._last.get(known.id, math.inf) - judged(known.progress)
         share = int(max(0, min(self._shares.get(known.id, 0), left)))
-        # A share that shrinks lets its conversations finish, and others begin when they have.
-        if quotas.in_flight is not None and sum(self._taken.values()) >= quotas.in_flight and unsettled < in_flight:
-            return 0
         return int(min(most, left)) if share >= in_flight else share
+
+    def first_held(self, known: KnownRun) -> int | None:
+        """Returns the first problem whose conversation is beyond the run's share; None if none is."""
+        is_paused = known.changed.state == RunState.RUN_STATE_PAUSED
+        share = 0 if is_paused else self._limited.get(known.id)
+        beyond = sorted(known.active)[share:] if share is not None else []
+        return beyond[0] if beyond else None
 
     def _make(self, quotas: Quotas) -> None:
         self._made_at = self._clock()
-        steered = {run_id: known for run_id, known in self._runs.by_id.items() if known.is_steered}
-        self._taken = {run_id: taken for run_id, taken in self._taken.items() if run_id in steered}
         runs: defaultdict[str, list[KnownRun]] = defaultdict(list)
-        for known in steered.values():
+        for known in self._runs.by_id.values():
             if known.changed.state == RunState.RUN_STATE_RUNNING:
                 runs[known.tenant].append(known)
         limits = {tenant: self._limit(tenant, quotas.of(tenant)) for tenant in runs}
         wanted = {tenant: min(limits[tenant][0], sum(map(_wanted, of_it))) for tenant, of_it in runs.items()}
         weights = {tenant: quotas.of(tenant).weight for tenant in runs}
         granted = max_min(math.inf if quotas.in_flight is None else quotas.in_flight, wanted, weights)
-        self._shares, self._last, waits = {}, {}, dict.fromkeys(self._runs.by_id, "")
+        self._shares, self._limited, self._last, waits = {}, {}, {}, dict.fromkeys(self._runs.by_id, "")
         for tenant, of_it in runs.items():
             left = granted[tenant]
             further = (self._left(tenant, quotas.of(tenant).conversations_a_day, judged) - left) / len(of_it)
@@ -76,6 +77,7 @@ class Shares:
                 left -= share
                 self._last[known.id] = judged(known.progress) + share + further
                 if share < _wanted(known):
+                    self._limited[known.id] = share
                     is_limited = granted[tenant] >= limits[tenant][0]
                     others = f"other runs leave it {share:,} conversations in flight for now"
                     waits[known.id] = limits[tenant][1] if is_limited else others

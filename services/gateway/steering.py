@@ -13,7 +13,7 @@ from soliloquy.runtime.stretches import Stretches
 from soliloquy.runtime.transports.answering import PAUSE_SECONDS, retry_until_answered
 from soliloquy.runtime.transports.port import Transport, Unanswered
 from soliloquy.v1.conversation_pb2 import Problem
-from soliloquy.v1.events_pb2 import RunCancelled, RunChanged
+from soliloquy.v1.events_pb2 import RunCancelled, RunChanged, RunHeld
 from soliloquy.v1.gateway_pb2 import StartRunRequest
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
 from soliloquy_services.gateway.access.access import CALLER
@@ -287,11 +287,11 @@ class RunDriver:
         return self._known.under_way
 
     def admits(self, ordinal: int, submitted: int) -> bool:
-        quota = self.quota
-        ahead = self._shares.ahead(self._known, submitted - quota.settled)
-        return self._known.changed.state == RunState.RUN_STATE_RUNNING and quota.admits(ordinal, submitted, ahead)
+        ahead = self._shares.ahead(self._known)
+        return self._known.changed.state == RunState.RUN_STATE_RUNNING and self.quota.admits(ordinal, submitted, ahead)
 
     async def changes(self, seconds: float) -> bool:
+        await self._hold()
         try:
             async with asyncio.timeout(seconds):
                 await self._changed.wait()
@@ -300,6 +300,14 @@ class RunDriver:
         finally:
             self._changed.clear()
         return True
+
+    async def _hold(self) -> None:
+        """Tells the student which conversations wait, until the topic says so: another gateway may tell it late."""
+        first = self._shares.first_held(self._known)
+        if first != self._known.first_held:
+            run = self._known.changed.run
+            held = RunHeld(run=Run(id=run.id, growing=run.growing), first=first)
+            await self._transport.publish([first_event(held, source="gateway", time=time.time())])
 
     async def is_stuck(self, submitted: int) -> bool:
         known = self._known

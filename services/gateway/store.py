@@ -15,6 +15,7 @@ from soliloquy.v1.events_pb2 import (
     ConversationCollected,
     RunCancelled,
     RunChanged,
+    RunHeld,
     RunProgress,
     RunStanding,
     RunStored,
@@ -33,7 +34,7 @@ from soliloquy_services.gateway.webhooks import Outbox
 _LONGEST_NAME = 500
 # The rows that one transaction removes.
 _FORGOTTEN_AT_ONCE = 5_000
-_SERIALISED = ("changed", "progress", "stored", "before")
+_SERIALISED = ("changed", "progress", "stored", "before", "held")
 _COUNTS = ("unfit", "flagged_accepted", "flagged_rejected")
 _PLAIN = (*_COUNTS, "owed", "day")
 # The columns of a run that each topic fills.
@@ -41,6 +42,7 @@ _FILLED: Mapping[type[Message], Sequence[str]] = {
     RunChanged: ("changed",),
     RunStanding: (),
     RunStored: ("stored",),
+    RunHeld: ("held",),
     ConversationCollected: ("progress", "before", "day", *_COUNTS),
     RunCancelled: (),
 }
@@ -209,6 +211,7 @@ class Store:
                 progress=RunProgress.FromString(row["progress"] or b""),
                 stored=RunStored.FromString(row["stored"] or b""),
                 before=RunProgress.FromString(row["before"] or b""),
+                held=RunHeld.FromString(row["held"] or b""),
                 **{column: row[column] for column in (*_PLAIN, "revision")},
             )
             for row in connection.execute(select(self.database["runs"]).where(chosen)).mappings()
@@ -295,6 +298,8 @@ def _tell(known: KnownRun, message: Message, at: float) -> None:
             known.change(message)
         case RunStored():
             known.stored = message
+        case RunHeld():
+            known.held = message
         case RunCancelled() if known.is_steered:
             # It does not matter who requested it.
             known.change(turned(known, RunState.RUN_STATE_CANCELLED, "", at))

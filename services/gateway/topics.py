@@ -12,14 +12,14 @@ from soliloquy.runtime.reading import messages
 from soliloquy.runtime.topics import TOPIC_OF, origin
 from soliloquy.runtime.transports.answering import PAUSE_SECONDS
 from soliloquy.runtime.transports.port import Delivery, Transport, Unanswered
-from soliloquy.v1.events_pb2 import ConversationCollected, RunCancelled, RunChanged, RunStanding, RunStored
+from soliloquy.v1.events_pb2 import ConversationCollected, RunCancelled, RunChanged, RunHeld, RunStanding, RunStored
 from soliloquy.v1.gateway_pb2 import Pipeline, Stage
 from soliloquy_services.gateway.database import DatabaseUnavailable
 from soliloquy_services.gateway.dead_letters import DeadLetters
 from soliloquy_services.gateway.store import Store
 
 # In this order, a problem that finishes while they are read counts as under way, and is not submitted again.
-FOLLOWED = (RunChanged, RunCancelled, RunStanding, RunStored, ConversationCollected)
+FOLLOWED = (RunChanged, RunCancelled, RunHeld, RunStanding, RunStored, ConversationCollected)
 # The most events of one transaction.
 BATCH = 500
 

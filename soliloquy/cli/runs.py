@@ -32,6 +32,7 @@ from soliloquy.cli.runs_view import (
     tell_status,
     template_line,
     to_json,
+    under_way,
 )
 from soliloquy.cli.service_options import PROMPTS, TLS_HELP, client_tls
 from soliloquy.cli.terminal import echo
@@ -195,7 +196,7 @@ def _control(name: str, purpose: str, call: Callable[[Runs, str], RunStatus]) ->
 
 for command in (
     _control("show", "Show the state and the progress of a run.", Runs.get),
-    _control("pause", "Pause a run: conversations under way finish, and no others start.", Runs.pause),
+    _control("pause", "Pause a run: conversations under way wait at their next turn, and no others start.", Runs.pause),
     _control("resume", "Resume a paused run.", Runs.resume),
     _control("cancel", "Cancel a run for good: conversations under way are dropped, accepted ones stay.", Runs.cancel),
     _control("delete", "Delete a run that is over, with its dataset and its dead letters, for good.", Runs.delete),
@@ -285,7 +286,7 @@ def _watch(runs: Runs, first: RunStatus, *, as_json: bool) -> int:
 
 def _pause_reason(status: RunStatus) -> str:
     if status.state == RunState.RUN_STATE_PAUSED:
-        return f"paused  {status.progress.under_way} under way"
+        return f"paused  {under_way(status.progress)} under way"
     if is_over(status):
         return "its dataset is being written"
     return status.because

@@ -18,7 +18,7 @@ from soliloquy.client import is_over, state_of
 from soliloquy.recipes.calls import calls_of
 from soliloquy.runtime.model.costs import KINDS
 from soliloquy.runtime.model.spending import Budget
-from soliloquy.v1.events_pb2 import CallAudited
+from soliloquy.v1.events_pb2 import CallAudited, RunProgress
 from soliloquy.v1.gateway_pb2 import (
     DatasetState,
     FinishedConversation,
@@ -221,7 +221,7 @@ def tell_status(status: RunStatus, *, as_json: bool = False) -> None:
         "accepted": progress.accepted,
         "rejected": f"{progress.rejected}{_reasons(progress.reasons)}",
         "given up": progress.given_up,
-        "under way": progress.under_way,
+        "under way": under_way(progress),
         "dead letters": progress.dead_letters,
         "turns": f"{progress.turns}, {progress.python_turns} with Python",
         "unverified": f"{progress.unverified} of {progress.verdicts} verdicts",
@@ -238,6 +238,11 @@ def tell_status(status: RunStatus, *, as_json: bool = False) -> None:
         if not rows[name]:
             del rows[name]
     open_console().print(facts(rows))
+
+
+def under_way(progress: RunProgress) -> str:
+    """Returns how many conversations are under way, and how many of these are held."""
+    return f"{progress.under_way}" + (f" ({progress.held} held)" if progress.held else "")
 
 
 def _dataset(status: RunStatus) -> str:

@@ -21,10 +21,13 @@ from soliloquy.cli.progress import duration
 from soliloquy.cli.scraping import Interval, Scrape, scrape
 from soliloquy.cli.terminal import echo, open_console
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.topics import TOPIC_OF
+from soliloquy.v1.events_pb2 import TurnHeld
 
 # Rates are means over this many scrapes.
 _SCRAPES = 6
 _GAP = 2
+_HELD = TOPIC_OF[TurnHeld].name
 # The figures of a service or of all of them, by name.
 Row = Mapping[str, Any]
 
@@ -133,6 +136,7 @@ def _conversations(now: Interval) -> Row:
         letters[labels["topic"]] = max(letters.get(labels["topic"], 0.0), value)
     return {
         **_read(now, _CONVERSATIONS),
+        "held": now.total("soliloquy_lag_events", topic=_HELD),
         **{outcome: now.total(finished, outcome=outcome) for outcome in ("accepted", "rejected")},
         "rate": now.rate(finished, outcome="accepted"),
         "dead_letters": int(sum(letters.values())),
@@ -193,7 +197,8 @@ def _of_conversations(now: Row) -> Words:
     yield "accepted", f"{now['accepted']:,}", "bold green"
     yield "rejected", f"{now['rejected']:,} ({_share(now['rejected'], now['accepted'] + now['rejected'])})", ""
     yield "a minute", "" if now["rate"] is None else f"{60 * now['rate']:,.0f}", ""
-    yield "under way", f"{now['under_way']} of {now['limit']}" if now["limit"] else "none", ""
+    held = f" ({now['held']} held)" if now["held"] else ""
+    yield "under way", f"{now['under_way']} of {now['limit']}{held}" if now["limit"] else "none", ""
     yield "an answer", "" if now["turn_seconds"] is None else _duration(now["turn_seconds"]), ""
 
 

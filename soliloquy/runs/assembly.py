@@ -29,6 +29,7 @@ from soliloquy.v1.events_pb2 import (
     ProblemSubmitted,
     RunCancelled,
     RunChanged,
+    RunHeld,
     RunStanding,
     ServiceDescribed,
 )
@@ -116,7 +117,7 @@ def steering() -> list[Service]:
     return [
         Service(
             name="gateway",
-            emits=(ProblemSubmitted, RunChanged, RunCancelled, CallAudited),
+            emits=(ProblemSubmitted, RunChanged, RunCancelled, RunHeld, CallAudited),
             reads=(*FOLLOWED, CallAudited),
         ),
         Service(

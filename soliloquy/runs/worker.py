@@ -173,7 +173,11 @@ class Worker:
         from soliloquy.runtime.transports.kafka.layout import check
 
         read = [topic + suffix for service in services for topic in service.topics for suffix in ("", RETRY)]
-        read += [TOPIC_OF[message].name for service in services for message in (*service.reads, ServiceDescribed)]
+        read += [
+            TOPIC_OF[message].name
+            for service in services
+            for message in (*service.follows, *service.reads, ServiceDescribed)
+        ]
         # The gateway shows every topic.
         await check(settings, [shape.topic for shape in shapes()] if self._assignment.gateway else read)
         return await opened.enter_async_context(open_transport(settings))

@@ -4,11 +4,9 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from weakref import WeakKeyDictionary
 
 from soliloquy.runtime.events import run_key
-from soliloquy.runtime.reading import messages
-from soliloquy.runtime.topics import TOPIC_OF
-from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.events_pb2 import RunCancelled
 from soliloquy.v1.runs_pb2 import Run
 
@@ -17,21 +15,24 @@ class CancelledRuns:
     def __init__(self) -> None:
         self._run_keys: set[str] = set()
         self._tasks: defaultdict[str, set[asyncio.Task[object]]] = defaultdict(set)
+        # What its events wait for, and the run.
+        self._waits: WeakKeyDictionary[asyncio.Future[None], str] = WeakKeyDictionary()
 
-    async def follow(self, transport: Transport) -> None:
-        """Adds every run that was cancelled before, and each one that is cancelled later."""
-        async for _, message in messages(transport.follow(TOPIC_OF[RunCancelled].name)):
-            assert isinstance(message, RunCancelled)
-            self.add(message.run)
-
-    def add(self, run: Run) -> None:
-        key = run_key(run)
+    def add(self, cancelled: RunCancelled) -> None:
+        key = run_key(cancelled.run)
         if key in self._run_keys:
             # A second cancellation of its task would look like that of a stage that stops.
             return
         self._run_keys.add(key)
         for task in self._tasks.get(key, ()):
             task.cancel()
+        for waiting, of_run in list(self._waits.items()):
+            if of_run == key and not waiting.done():
+                waiting.set_result(None)
+
+    def wake(self, run: Run, waiting: asyncio.Future[None]) -> None:
+        """Ends a wait when the run is cancelled."""
+        self._waits[waiting] = run_key(run)
 
     def __contains__(self, run: Run) -> bool:
         return bool(self._run_keys) and run_key(run) in self._run_keys

@@ -14,6 +14,7 @@ from soliloquy.v1.events_pb2 import (
     ConversationCollected,
     ProblemSubmitted,
     RunChanged,
+    RunHeld,
     RunStanding,
     RunStored,
 )
@@ -64,7 +65,7 @@ def _impossible_numbers(message: Message) -> str:
             return f"state is {message.state}"
         case RunStanding() if len(message.begun) % 2 or [*message.begun] != sorted(message.begun):
             return f"begun is {str([*message.begun])[:80]}"
-        case RunChanged() | RunStanding() | RunStored() | CallAudited():
+        case RunChanged() | RunStanding() | RunHeld() | RunStored() | CallAudited():
             return _impossible(message, "")
         case _:
             return ""

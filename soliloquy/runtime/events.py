@@ -26,6 +26,7 @@ ConversationEvent = (
     | events_pb2.ConversationStarted
     | events_pb2.StudentReplied
     | events_pb2.StudentRejected
+    | events_pb2.TurnHeld
     | events_pb2.CalculationNeeded
     | events_pb2.CodeWritten
     | events_pb2.CodeFailed
@@ -38,6 +39,7 @@ ConversationEvent = (
 RunEvent = (
     events_pb2.ProblemSubmitted
     | events_pb2.RunStanding
+    | events_pb2.RunHeld
     | events_pb2.RunChanged
     | events_pb2.RunStored
     | events_pb2.RunCancelled

@@ -59,6 +59,8 @@ class Service:
     emits: Sequence[type[Message]] = ()
     # Each receives the latest event of every key in partitions of a topic, before the stage handles events of these.
     tables: Mapping[type[Message], Callable[[Sequence[Any]], None]] = field(default_factory=dict)
+    # Each receives all events of a topic before the stage handles anything, and then each one that comes.
+    follows: Mapping[type[Message], Callable[[Any], None]] = field(default_factory=dict)
     # Read by the program itself, outside its stage.
     reads: Sequence[type[Message]] = ()
     retry: RetryPolicy = field(default_factory=RetryPolicy)
@@ -145,12 +147,16 @@ class Handling:
         if spans.recording():
             spans.note(**_message_attributes(message))
         if isinstance(message, RunCancelled):
-            self._cancelled.add(run)
+            self._cancelled.add(message)
         elif run in self._cancelled:
             self._metrics[origin(event.topic)].cancelled.inc()
             return ()
-        with self._cancelled.interrupting(run):
-            return await self._run_with_retries(delivery, message)
+        try:
+            with self._cancelled.interrupting(run):
+                return await self._run_with_retries(delivery, message)
+        except NotYet as waiting:
+            self._cancelled.wake(run, waiting.until)
+            raise
         self._metrics[origin(event.topic)].cancelled.inc()
         return ()
 

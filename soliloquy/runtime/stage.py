@@ -5,8 +5,13 @@ import contextlib
 import logging
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from google.protobuf.message import Message
 
 from soliloquy.runtime import metrics
 from soliloquy.runtime.cancelled import CancelledRuns
@@ -17,7 +22,13 @@ from soliloquy.runtime.logs import EVENT, SERVICE
 from soliloquy.runtime.reading import messages
 from soliloquy.runtime.retry import CannotServe, dead, failed, parked
 from soliloquy.runtime.topics import DLQ, RETRY, TOPIC_OF, is_retry, origin
+from soliloquy.runtime.transports.answering import retry_until_answered
 from soliloquy.runtime.transports.port import Delivery, Lag, Partition, Result, Transport, Unanswered
+from soliloquy.v1.events_pb2 import RunCancelled
+
+Take = Callable[[Any], None]
+# A message, who takes those of its topic, and the offsets from which to follow it.
+Followed = tuple[type[Message], Take, Mapping[int, int]]
 
 POLL_SECONDS = 1.0
 SAMPLE_SECONDS = 5.0
@@ -76,13 +87,28 @@ class Stage:
                 self._lanes = Lanes(self._service.max_in_flight, self._run, tasks)
                 metrics.LANES.labels(self._service.name).set(self._service.max_in_flight)
                 metrics.LANES_IN_USE.labels(self._service.name).set_function(lambda: self._lanes.in_use)
+                follows: dict[type[Message], Take] = {RunCancelled: self._cancelled.add, **self._service.follows}
+                followed = [await retry_until_answered(partial(self._read, *each)) for each in follows.items()]
                 async with self._consumer:
-                    await self._serve(tasks)
+                    await self._serve(tasks, followed)
         except ExceptionGroup as faults:
             raise faults.exceptions[0] from faults
 
-    async def _serve(self, tasks: asyncio.TaskGroup) -> None:
-        always = (self._poll(), self._commit_always(), self._sample(), self._cancelled.follow(self._transport))
+    async def _read(self, message: type[Message], take: Take) -> Followed:
+        """Takes what a topic holds, and returns where to follow it from."""
+        starts: dict[int, int] = {}
+        async with aclosing(messages(self._transport.read(TOPIC_OF[message].name))) as held:
+            async for delivery, each in held:
+                take(each)
+                starts[delivery.partition.number] = delivery.offset + 1
+        return message, take, starts
+
+    async def _follow(self, message: type[Message], take: Take, starts: Mapping[int, int]) -> None:
+        async for _, each in messages(self._transport.follow(TOPIC_OF[message].name, starts)):
+            take(each)
+
+    async def _serve(self, tasks: asyncio.TaskGroup, followed: Sequence[Followed]) -> None:
+        always = (self._poll(), self._commit_always(), self._sample(), *[self._follow(*each) for each in followed])
         loops = [tasks.create_task(loop) for loop in always]
         await self._stopping.wait()
         loops[0].cancel()

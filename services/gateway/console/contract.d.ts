@@ -29,6 +29,7 @@ export interface Progress {
   accepted?: Numeric;
   rejected?: Numeric;
   under_way?: Numeric;
+  held?: Numeric;
   flags?: Numeric;
   turns?: Numeric;
   python_turns?: Numeric;

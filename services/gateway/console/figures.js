@@ -1,7 +1,7 @@
 // The figures of a run: how far it is, how good, how long and how dear.
 
 import { element } from "../../../soliloquy/web/element.js";
-import { clock, costOf, duration, isOver, judged, moment, number, percent, rate, seconds, short, stateOf, tokensOf, whole } from "./format.js";
+import { clock, costOf, duration, isOver, judged, moment, number, percent, rate, seconds, short, stateOf, tokensOf, underWay, whole } from "./format.js";
 import { say, svg, updatable } from "./widgets.js";
 
 /** @import { Run } from "./contract.d.ts" */
@@ -46,7 +46,7 @@ function timeLeft(status) {
   if (isOver(status)) return `until ${moment(status.changed_at)}`;
   const eta = number(status.eta_seconds);
   if (stateOf(status) === "running" && eta) return `so far; ${duration(eta)} left, until ${clock(new Date(Date.now() + eta * 1_000))}`;
-  return `so far; ${whole(status.progress?.under_way)} under way`;
+  return `so far; ${underWay(status.progress)}`;
 }
 
 /** The current rate, or the average of a run that is over. @param {Run} status */

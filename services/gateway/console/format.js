@@ -83,7 +83,7 @@ export const stateOf = (run) => named(run.state, "RUN_STATE_");
 const STATE_WORDS = { short: "incomplete", open: "started elsewhere" };
 /** @type {Record<string, string>} */
 const STATE_MEANINGS = {
-  paused: "Conversations under way finish, and no others start.",
+  paused: "Conversations under way wait at their next turn, and no others start.",
   short: "It ended with fewer conversations than requested, or lost some of them.",
   open: "The gateway did not start it and does not control it: kept chats, and `soliloquy generate --kafka`.",
 };
@@ -101,6 +101,9 @@ export const outOf = (count, { conversations }) => (number(conversations) ? `${w
 export const isSteered = (run) => ["running", "paused"].includes(stateOf(run));
 /** @param {Pick<Run, "state">} run */
 export const isOver = (run) => ["cancelled", "finished", "short"].includes(stateOf(run));
+
+/** @param {Progress} [progress] */
+export const underWay = (progress) => `${whole(progress?.under_way)} under way${number(progress?.held) ? ` (${whole(progress?.held)} held)` : ""}`;
 
 /** The conversations that were judged. @param {Progress} progress */
 export const judged = ({ accepted, rejected }) => number(accepted) + number(rejected);

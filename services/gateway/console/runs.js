@@ -2,7 +2,7 @@
 
 import { element } from "../../../soliloquy/web/element.js";
 import { watch, withQuery } from "./api.js";
-import { costOf, duration, isOver, isWriting, number, outOf, percent, judged, rejection, seconds, whole } from "./format.js";
+import { costOf, duration, isOver, isWriting, number, outOf, percent, judged, rejection, seconds, underWay, whole } from "./format.js";
 import { maySteer, seesAll } from "./session.js";
 import { startForm } from "./start-form.js";
 import { choice, columns, facts, heading, keyed, nothing, pager, progress, say, state, time, updatable } from "./widgets.js";
@@ -91,7 +91,7 @@ function row(run) {
     bar.shows(status);
     shownState.shows(status);
     say(count, outOf(counts.accepted, status.request));
-    say(under, number(counts.under_way) ? `${whole(counts.under_way)} under way` : "");
+    say(under, number(counts.under_way) ? underWay(counts) : "");
     say(share, percent(counts.rejected, judged(counts)));
     say(why, rejection(counts));
     say(spent, duration(seconds(status)));

@@ -1,6 +1,7 @@
 """The promises of every transport about runs: remembered state, waiting events, cancellation."""
 
 import asyncio
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -19,11 +20,11 @@ Standing = events_pb2.RunStanding
 
 
 def standing(run: str, *under_way: int) -> Event:
-    return first_event(Standing(run=Run(id=run), under_way=under_way), source="test", time=1.0)
+    return first_event(Standing(run=Run(id=run), under_way=under_way), source="test", time=time.time())
 
 
 def cancelled(run: str) -> Event:
-    return first_event(events_pb2.RunCancelled(run=Run(id=run)), source="test", time=1.0)
+    return first_event(events_pb2.RunCancelled(run=Run(id=run)), source="test", time=time.time())
 
 
 async def keys(transport: Transport, topic: str, numbers: Iterable[int] | None = None) -> set[str]:
@@ -61,7 +62,7 @@ class RunsContract:
             for ordinal in (1, 2):
                 for row in rows:
                     row.under_way[:] = [ordinal]
-                await transport.publish([first_event(row, source="test", time=1.0) for row in rows])
+                await transport.publish([first_event(row, source="test", time=time.time()) for row in rows])
             latest: dict[tuple[str, int], list[int]] = {}
             partitions: defaultdict[str, set[int]] = defaultdict(set)
             async for delivery, found in messages(transport.read("run.standing")):
@@ -130,6 +131,44 @@ class RunsContract:
             assert not await transport.dead_letters()
         assert interrupted == ours
         assert begun == ours | theirs
+
+    async def test_an_event_of_a_cancelled_run_waits_for_nothing(self, connect: Connect) -> None:
+        waiting: list[str] = []
+
+        async def work(message: Started) -> Outcome:
+            waiting.append(message.conversation.id)
+            raise NotYet(asyncio.get_running_loop().create_future())
+
+        async with connect() as transport, serving(student(work), transport):
+            await transport.publish([started("c", run="ours")])
+            await until(lambda: waiting == ["c"])
+            await transport.publish([cancelled("ours")])
+            await until(lambda: idle(transport))
+        assert waiting == ["c"]
+
+    async def test_what_a_service_follows_is_told_before_any_event_and_then_as_it_comes(self, connect: Connect) -> None:
+        told: list[int] = []
+        found: list[list[int]] = []
+
+        async def work(_message: Started) -> Outcome:
+            found.append([*told])
+            return emit()
+
+        def take(row: events_pb2.RunHeld) -> None:
+            told.append(row.first)
+
+        def held_from(first: int) -> Event:
+            row = events_pb2.RunHeld(run=Run(id="r"), first=first)
+            return first_event(row, source="test", time=time.time())
+
+        async with connect() as transport:
+            await transport.publish([held_from(1), started("c")])
+            service = Service(name="student", handlers={Started: work}, follows={events_pb2.RunHeld: take}, retry=QUICK)
+            async with serving(service, transport):
+                await until(lambda: bool(found))
+                await transport.publish([held_from(2)])
+                await until(lambda: told == [1, 2])
+        assert found == [[1]]
 
     async def test_what_waits_for_room_takes_no_worker_and_keeps_its_place(self, connect: Connect) -> None:
         room: dict[str, asyncio.Future[None]] = {}

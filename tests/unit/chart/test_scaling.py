@@ -63,7 +63,8 @@ def test_lag_may_be_asked_of_prometheus() -> None:
     found = triggers({"keda": {"trigger": "prometheus", "prometheusAddress": address}})
     assert [each["type"] for each in found["student"]] == ["prometheus"]
     assert (
-        found["student"][0]["metadata"]["query"] == 'sum(soliloquy_lag_events{namespace="tutoring",service="student"})'
+        found["student"][0]["metadata"]["query"]
+        == 'sum(soliloquy_lag_events{namespace="tutoring",service="student",topic!="turn.held"})'
     )
 
 

@@ -37,7 +37,10 @@ class Installation:
             self.runs, WatchedFile(self.file, read_quotas, "quotas", self._clock), self.told.append, self._clock
         )
         self.unsettled: Counter[str] = Counter()
+        self.begun: Counter[str] = Counter()
         self.finished: Counter[str] = Counter()
+        # Those that are not held.
+        self.going: Counter[str] = Counter()
         self._chance = random.Random(7)
 
     def _clock(self) -> float:
@@ -59,13 +62,19 @@ class Installation:
         for _ in range(round(seconds / STEP_SECONDS)):
             self.now += STEP_SECONDS
             for name, known in self.runs.by_id.items():
-                done = sum(self._chance.random() < STEP_SECONDS for _ in range(self.unsettled[name]))
-                self.unsettled[name] -= done
-                self.finished[name] += done
+                first = self.shares.first_held(known)
+                going = [each for each in known.under_way if first is None or each < first]
+                done = [each for each in going if self._chance.random() < STEP_SECONDS]
+                for ordinal in done:
+                    del known.places[ordinal]
+                self.going[name] = len(going) - len(done)
+                self.finished[name] += len(done)
                 known.begin_day(self.now)
-                known.progress.accepted += done
-                while self.unsettled[name] < self.shares.ahead(known, self.unsettled[name]):
-                    self.unsettled[name] += 1
+                known.progress.accepted += len(done)
+                while len(known.places) < self.shares.ahead(known):
+                    self.begun[name] += 1
+                    known.places[self.begun[name]] = self.begun[name]
+                self.unsettled[name] = len(known.places)
 
 
 def test_two_tenants_with_weights_3_and_1_have_that_much_and_a_burst_of_a_third_costs_them_little(
@@ -84,7 +93,7 @@ def test_two_tenants_with_weights_3_and_1_have_that_much_and_a_burst_of_a_third_
     for name in "ab":
         # Its weight is a tenth of theirs; the other figures are drawn.
         assert with_a_third[name] / alone[name] == pytest.approx(4 / 4.4, rel=0.04)
-    assert sum(installation.unsettled.values()) <= 200
+    assert sum(installation.going.values()) <= 200
 
 
 def test_what_one_tenant_does_not_want_is_shared_by_the_others(tmp_path: Path) -> None:
@@ -105,24 +114,28 @@ def test_of_a_tenants_runs_a_higher_priority_comes_first_and_then_the_earlier_on
     assert installation.unsettled["second"] == 40
     assert (first.waits, second.waits) == ("", "other runs leave it 40 conversations in flight for now")
     urgent = installation.start("urgent", in_flight=60, priority=1)
-    installation.pass_seconds(20)
-    assert (installation.unsettled["first"], installation.unsettled["second"]) == (40, 0)
+    installation.pass_seconds(5)
+    assert (installation.going["first"], installation.going["second"]) == pytest.approx((40, 0), abs=10)
+    assert installation.unsettled["second"] == 40
     assert (urgent.waits, second.waits) == ("", "other runs leave it 0 conversations in flight for now")
 
 
-def test_a_quota_that_is_lowered_below_what_runs_begins_nothing_until_there_is_room(tmp_path: Path) -> None:
+def test_a_quota_that_is_lowered_holds_the_latest_conversations_and_begins_none_until_there_is_room(
+    tmp_path: Path,
+) -> None:
     installation = Installation(tmp_path, "[tenant.a]\nin_flight = 100\n")
     run = installation.start("a", "a", in_flight=100)
     installation.pass_seconds(5)
     assert (installation.unsettled["a"] >= 100, run.waits) == (True, "")
     installation.file.write_text("[tenant.a]\nin_flight = 20\n", "utf-8")
     installation.pass_seconds(1.5)
-    before = installation.unsettled["a"] + installation.finished["a"]
-    assert installation.unsettled["a"] > 20
+    before = installation.begun["a"]
+    assert sorted(run.under_way).index(installation.shares.first_held(run) or 0) == 20
     assert run.waits == "the tenant a may have 20 conversations in flight"
     while installation.unsettled["a"] > 20:
+        assert installation.going["a"] <= 20
         installation.pass_seconds(STEP_SECONDS)
-    assert installation.unsettled["a"] + installation.finished["a"] - before <= 20
+    assert installation.begun["a"] - before <= 20
     installation.pass_seconds(5)
     assert installation.unsettled["a"] == 20
     assert installation.told[-1] == "a"
@@ -143,7 +156,7 @@ def test_the_day_of_a_tenant_ends_at_midnight(tmp_path: Path) -> None:
     assert run.waits == ""
 
 
-def test_used_tokens_end_the_day_too(tmp_path: Path) -> None:
+def test_used_tokens_end_the_day_too_and_hold_what_is_under_way(tmp_path: Path) -> None:
     installation = Installation(tmp_path, "[tenant.a]\ntokens_a_day = 1000\n")
     run = installation.start("a", "a", in_flight=10)
     run.begin_day(installation.now)
@@ -152,7 +165,7 @@ def test_used_tokens_end_the_day_too(tmp_path: Path) -> None:
     assert installation.unsettled["a"] >= 10
     run.progress.tokens["tutor"].completion += 1
     installation.pass_seconds(30)
-    assert installation.unsettled["a"] == 0
+    assert (installation.going["a"], installation.shares.first_held(run)) == (0, min(run.under_way))
     assert run.waits.startswith("the tenant a may have 1,000 tokens a day")
 
 

@@ -39,7 +39,8 @@ def topics(cell: str) -> set[str]:
 @pytest.mark.parametrize("service", declared(), ids=lambda service: str(service.name))
 def test_a_service_reads_and_sends_what_the_readme_says(service: Service) -> None:
     consumes, produces = TABLE[service.name]
-    assert {*service.topics, *(TOPIC_OF[message].name for message in service.tables)} == topics(consumes)
+    read = (*service.tables, *service.follows)
+    assert {*service.topics, *(TOPIC_OF[message].name for message in read)} == topics(consumes)
     assert {TOPIC_OF[message].name for message in service.emits} == topics(produces)
 
 

@@ -31,6 +31,7 @@ from soliloquy_services.executor.guest.vocabulary import builtins
 from soliloquy_services.executor.handler import JobExecutor, run
 from soliloquy_services.model.engines.scripted import ScriptedEngine
 from soliloquy_services.student.handler import reply, rewrite
+from soliloquy_services.student.held import HeldConversations
 from soliloquy_services.tutor.handler import decide
 
 BANK = load_bank("physics")
@@ -78,7 +79,7 @@ async def _following(
 ) -> tuple[ConversationEvent, ...]:
     match event:
         case ConversationStarted() | TutorReplied():
-            return tuple(await reply(event, engine))
+            return tuple(await reply(event, engine, HeldConversations()))
         case StudentRejected():
             return tuple(await rewrite(event, engine))
         case StudentReplied():

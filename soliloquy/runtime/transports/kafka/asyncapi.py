@@ -66,7 +66,7 @@ def _handled(service: Service) -> list[str]:
 def received(service: Service) -> Iterator[str]:
     """Yields every topic that the service reads, in its group or outside it."""
     yield from _handled(service)
-    yield from (TOPIC_OF[message].name for message in (*service.tables, *service.reads))
+    yield from (TOPIC_OF[message].name for message in (*service.tables, *service.follows, *service.reads))
     followed = TOPIC_OF[events_pb2.RunCancelled].name
     if service.topics and followed not in service.topics:
         yield followed

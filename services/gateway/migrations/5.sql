@@ -1,0 +1,2 @@
+-- The serialised RunHeld.
+ALTER TABLE runs ADD COLUMN held {bytes};
