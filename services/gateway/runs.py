@@ -202,8 +202,8 @@ class KnownRun:
         finished = self.changed.state == RunState.RUN_STATE_FINISHED
         counted.under_way = 0 if finished else len(self.places)
         counted.dead_letters = len(self.dead)
-        if self.is_steered and self.first_held is not None:
-            counted.held = sum(ordinal >= self.first_held for ordinal in self.active)
+        first = self.first_held if self.is_steered else None
+        counted.held = 0 if first is None else sum(ordinal >= first for ordinal in self.active)
         return counted
 
 

@@ -1,92 +1,41 @@
 """A run whose share shrinks is down to it at the next turns, and goes on from there when it has more."""
 
-import asyncio
 from pathlib import Path
 
-from soliloquy.client import Dataset
 from soliloquy.runs.supervision import LOG
-from soliloquy.runtime.reading import messages
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
-from soliloquy.v1.events_pb2 import TurnHeld
 from tests.e2e.consoles import Site, site
-from tests.e2e.runs import grown, kill, worker_named
+from tests.e2e.preemption import check_held_conversations_end_as_they_would_have, progress, waiting
+from tests.e2e.runs import kill
 from tests.waiting import wait_until
-
-TOKENS = {"physics": "the token of physics", "chemistry": "the token of chemistry"}
-CONVERSATIONS, IN_FLIGHT = 12, 8
-
-
-def share(file: Path, physics: str, chemistry: str) -> None:
-    file.write_text(
-        f"in_flight = {IN_FLIGHT}\n[tenant]\nphysics = {{{physics}}}\nchemistry = {{{chemistry}}}\n", "utf-8"
-    )
-
-
-def progress(at: Site, run: str) -> dict[str, int]:
-    counts = at.call("GET", f"/v1/runs/{run}")["progress"]
-    return {name: int(counts[name]) for name in ("under_way", "held", "turns")}
-
-
-def figures(at: Site, run: str) -> tuple[int, int]:
-    """Returns how many conversations are under way, and how many of them are held."""
-    counts = progress(at, run)
-    return counts["under_way"], counts["held"]
-
-
-def waiting(at: Site) -> int:
-    stages = at.call("GET", "/v1/pipeline")["stages"]
-    return sum(int(stage["events"]) for stage in stages if stage["topic"] == "turn.held")
-
-
-async def held_turns(log: Path) -> list[tuple[str, str, int]]:
-    """Returns the run, the conversation and the turn of everything that was held and has not gone on."""
-    found = []
-    async with EmbeddedTransport(log) as transport:
-        async for _, message in messages(transport.read("turn.held")):
-            assert isinstance(message, TurnHeld)
-            conversation = message.conversation
-            found.append((conversation.run.growing, conversation.id, len(conversation.turns)))
-    return sorted(found)
-
-
-def conversations(folder: Path) -> dict[str, bytes]:
-    """Returns the accepted conversations without the name of the execution."""
-    found = {}
-    for conversation in Dataset(folder):
-        conversation.run.growing = ""
-        found[conversation.id] = conversation.SerializeToString(deterministic=True)
-    return found
 
 
 def test_a_share_that_shrinks_holds_conversations_at_a_turn_and_they_end_as_they_would_have(tmp_path: Path) -> None:
-    quotas, log = tmp_path / "quotas.toml", tmp_path / "data" / LOG
-    share(quotas, "weight = 3", "weight = 1")
-    grown(tmp_path / "undisturbed", conversations=CONVERSATIONS)
-    with site(tmp_path, "--quotas", str(quotas), "--latency", "500ms", tenants=TOKENS) as at:
-        first, second = (
-            at.started(CONVERSATIONS, request_id=tenant, token=token, in_flight=IN_FLIGHT, seed=7)
-            for tenant, token in TOKENS.items()
-        )
-        wait_until(lambda: (figures(at, first), figures(at, second)) == ((6, 0), (2, 0)))
-        share(quotas, "weight = 1", "weight = 3")
-        wait_until(lambda: figures(at, second) == (6, 0) and 0 < waiting(at) == figures(at, first)[1])
-        under_way, held = figures(at, first)
-        assert under_way - held == 2
-        share(quotas, "in_flight = 0", "weight = 1")
-        wait_until(lambda: waiting(at) == figures(at, first)[0])
-        turns = asyncio.run(held_turns(log))
-        assert turns
-        for process in ("loop", "collector"):
-            kill(worker_named(at.process.pid, process))
-        before = progress(at, second)["turns"]
-        wait_until(lambda: progress(at, second)["turns"] > before)
-        assert asyncio.run(held_turns(log)) == turns
-        share(quotas, "weight = 3", "weight = 1")
-        wait_until(lambda: figures(at, first)[1] == 0)
-        for run in (first, second):
-            wait_until(lambda run=run: at.call("GET", f"/v1/runs/{run}")["state"] == "RUN_STATE_FINISHED")  # type: ignore[misc]
-        assert waiting(at) == 0
-    expected = conversations(tmp_path / "undisturbed")
-    assert len(expected) == CONVERSATIONS
-    for run in (first, second):
-        assert conversations(tmp_path / "data" / run) == expected
+    log = tmp_path / "data" / LOG
+    check_held_conversations_end_as_they_would_have(tmp_path, lambda: EmbeddedTransport(log), ("loop", "collector"))
+
+
+def test_a_paused_run_waits_at_its_turns_over_a_gateway_s_end_and_a_cancelled_one_waits_for_nothing(
+    tmp_path: Path,
+) -> None:
+    with site(tmp_path, "--latency", "300ms") as at:
+        run = at.started(50, request_id="long", in_flight=4)
+        wait_until(lambda: progress(at, run)["under_way"] == 4)
+        at.call("POST", f"/v1/runs/{run}/pause")
+        wait_until(lambda: waiting(at) == progress(at, run)["held"] == progress(at, run)["under_way"] > 0)
+        kill(at.gateway)
+        wait_until(lambda: answers(at))
+        assert waiting(at) == progress(at, run)["held"] > 0
+        at.call("POST", f"/v1/runs/{run}/resume")
+        wait_until(lambda: waiting(at) == progress(at, run)["held"] == 0)
+        at.call("POST", f"/v1/runs/{run}/pause")
+        wait_until(lambda: waiting(at) == progress(at, run)["under_way"] > 0)
+        at.call("POST", f"/v1/runs/{run}/cancel")
+        wait_until(lambda: waiting(at) == progress(at, run)["held"] == 0)
+
+
+def answers(at: Site) -> bool:
+    try:
+        return bool(at.call("GET", "/v1/runs")["runs"])
+    except OSError:
+        return False

@@ -17,6 +17,7 @@ TOPICS = (
     "conversation.started",
     "conversation.collected",
     "conversation.finished",
+    "run.held",
     "run.standing",
     "run.changed",
     "run.stored",

@@ -1,7 +1,6 @@
 """The promises of every transport about runs: remembered state, waiting events, cancellation."""
 
 import asyncio
-import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -20,11 +19,11 @@ Standing = events_pb2.RunStanding
 
 
 def standing(run: str, *under_way: int) -> Event:
-    return first_event(Standing(run=Run(id=run), under_way=under_way), source="test", time=time.time())
+    return first_event(Standing(run=Run(id=run), under_way=under_way), source="test", time=1.0)
 
 
 def cancelled(run: str) -> Event:
-    return first_event(events_pb2.RunCancelled(run=Run(id=run)), source="test", time=time.time())
+    return first_event(events_pb2.RunCancelled(run=Run(id=run)), source="test", time=1.0)
 
 
 async def keys(transport: Transport, topic: str, numbers: Iterable[int] | None = None) -> set[str]:
@@ -62,7 +61,7 @@ class RunsContract:
             for ordinal in (1, 2):
                 for row in rows:
                     row.under_way[:] = [ordinal]
-                await transport.publish([first_event(row, source="test", time=time.time()) for row in rows])
+                await transport.publish([first_event(row, source="test", time=1.0) for row in rows])
             latest: dict[tuple[str, int], list[int]] = {}
             partitions: defaultdict[str, set[int]] = defaultdict(set)
             async for delivery, found in messages(transport.read("run.standing")):
@@ -159,7 +158,7 @@ class RunsContract:
 
         def held_from(first: int) -> Event:
             row = events_pb2.RunHeld(run=Run(id="r"), first=first)
-            return first_event(row, source="test", time=time.time())
+            return first_event(row, source="test", time=1.0)
 
         async with connect() as transport:
             await transport.publish([held_from(1), started("c")])

@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import time
 from collections import Counter
 from contextlib import aclosing, closing
 from dataclasses import replace
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from soliloquy.runtime.events import Outcome, emit
+from soliloquy.runtime.events import Event, Outcome, emit, first_event
 from soliloquy.runtime.handling import Service
 from soliloquy.runtime.stage import Stage
 from soliloquy.runtime.topics import RETRY
@@ -19,6 +20,7 @@ from soliloquy.runtime.transports.embedded.alarm import Alarm
 from soliloquy.runtime.transports.embedded.log import PARTITIONS
 from soliloquy.runtime.transports.port import Partition, Transport
 from soliloquy.v1 import events_pb2
+from soliloquy.v1.runs_pb2 import Run
 from tests.integration.transport.contract import StageContract, TransportContract
 from tests.integration.transport.embedded import connect as open_log
 from tests.integration.transport.recovery import RecoveryContract
@@ -149,6 +151,28 @@ async def test_a_file_keeps_little_of_what_every_group_has_read(address: str) ->
         async with serving(student(swallow), transport):
             await until(lambda: idle(transport))
     assert Path(address).stat().st_size < 300 * 1_000
+
+
+async def test_a_record_is_kept_for_its_time_and_the_latest_row_of_a_key_for_good(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log, "EXPIRE_EVERY_SECONDS", 0.0)
+    days = 86_400.0
+
+    def events(age: float) -> list[Event]:
+        messages = (events_pb2.CallAudited(what=f"{age}"), events_pb2.RunStanding(run=Run(id=f"{age}")))
+        return [first_event(message, source="test", time=time.time() - age) for message in messages]
+
+    # Whoever writes deletes.
+    async with open_log(address) as transport, serving(student(reply), transport):
+        for age in (91 * days, 89 * days):
+            await transport.publish(events(age))
+
+        async def is_left(topic: str, number: int) -> bool:
+            return len(await held(transport, topic)) == number
+
+        await until(lambda: is_left("call.audited", 1))
+        assert await is_left("run.standing", 2)
 
 
 async def test_a_log_that_is_none_is_refused_with_what_to_do(tmp_path: Path) -> None:

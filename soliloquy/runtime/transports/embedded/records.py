@@ -22,11 +22,11 @@ _TABLES = [topic.name for topic in TOPICS.values() if topic.keep == "latest"]
 # SQLite uses a partial index only for a query whose text names one of its topics.
 _OF_TABLES = " OR ".join(f"topic = '{name}'" for name in _TABLES)
 SCHEMA.append(f"CREATE INDEX IF NOT EXISTS event_key ON event (key, offset) WHERE {_OF_TABLES}")
-# For how many seconds topics that are never handled keep an event, where they do not keep it for good.
+# For how many seconds topics for people keep an event. Services rely on no clock for what others hold.
 _EXPIRING = {
     shape.topic: int(shape.configs["retention.ms"]) / 1000
     for shape in shapes()
-    if shape.topic in TOPICS and not TOPICS[shape.topic].is_handled and "delete" in shape.configs["cleanup.policy"]
+    if shape.topic in TOPICS and TOPICS[shape.topic].keep == "record"
 }
 
 # The columns that hold an attribute of the event as it is.
@@ -229,7 +229,7 @@ def purge(connection: sqlite3.Connection, purged: dict[tuple[str, int], int]) ->
 
 
 def expire(connection: sqlite3.Connection) -> None:
-    """Deletes the events whose time is over."""
+    """Deletes the records whose time is over."""
     for topic, seconds in _EXPIRING.items():
         connection.execute("DELETE FROM event WHERE topic = ? AND time < ?", (topic, time.time() - seconds))
 
