@@ -99,6 +99,8 @@ class Handling:
             finally:
                 seconds = time.perf_counter() - began
                 self._metrics[origin(event.topic)].seconds.observe(seconds, spans.exemplar())
+            if TOPICS[origin(event.topic)].waits:
+                event = replace(event, began={period: at + now - event.time for period, at in event.began.items()})
             outputs = events.caused_events(event, outcome, source=self._name, time=time.time(), service=self._digest)
             for output in outputs:
                 events.checked(output)

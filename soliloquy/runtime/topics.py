@@ -26,6 +26,8 @@ class Topic:
     # The periods that an event of this topic begins and ends: a turn, a conversation.
     begins: str = ""
     ends: Sequence[str] = ()
+    # Whether its events wait by design: no period has the time.
+    waits: bool = False
     # Kafka settings that differ from topics with the same retention.
     kafka: Row = field(default_factory=dict)
 

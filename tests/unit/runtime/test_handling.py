@@ -63,6 +63,19 @@ async def test_what_ends_with_an_event_is_measured_from_where_it_began() -> None
         assert REGISTRY.get_sample_value(f"soliloquy_{what}_seconds_count", labels | own) == 1
 
 
+async def test_the_time_for_which_a_conversation_was_held_is_in_no_period() -> None:
+    held = replace(
+        started("c1"), topic="turn.held", began={"conversation": 100.0, "turn": 130.0}, time=time.time() - 50
+    )
+
+    async def go_on(message: events_pb2.TurnHeld) -> Outcome:
+        return emit(events_pb2.ConversationFinished(conversation=message.conversation))
+
+    service = Service(name="going-on", handlers={events_pb2.TurnHeld: go_on})
+    (finished,) = await of(service).outputs(at(held))
+    assert finished.began == pytest.approx({"conversation": 150.0, "turn": 180.0}, abs=5)
+
+
 async def test_each_try_gets_the_message_as_it_came() -> None:
     seen: list[str] = []
 
