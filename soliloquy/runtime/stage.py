@@ -73,7 +73,7 @@ class Stage:
         if self._stopping.is_set():
             return f"{name} is stopping"
         if (seconds := time.monotonic() - self._polled_at) > STUCK_SECONDS:
-            return f"{name} has not polled for {seconds:.0f} s"
+            return f"{name} has done nothing for {seconds:.0f} s: the machine is too busy, or it hangs"
         return self._consumer.fault
 
     async def run(self) -> None:
