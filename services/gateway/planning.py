@@ -29,6 +29,16 @@ class Offered:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class CheckedFile:
+    # What a run calls it; empty for a file with faults, which is not kept.
+    name: str
+    problems: int
+    # By line: all faults, and the numbers that rest on nothing.
+    faults: Sequence[str]
+    open: Sequence[str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class FormerRun:
     id: str
     in_flight: int
@@ -50,6 +60,9 @@ class Planning(Protocol):
 
     async def forecast(self, request: RunRequest, tenant: str, former: FormerRun | None) -> RunForecast:
         """Says what a run would take, from a former one or a rehearsal."""
+
+    def add(self, name: str, text: str, tenant: str) -> CheckedFile:
+        """Keeps a problem file of the tenant's, if it has no faults."""
 
     def offered(self, tenant: str) -> Sequence[Offered]: ...
 

@@ -29,7 +29,7 @@ from soliloquy.dataset.layout import ShardLimits
 from soliloquy.recipes.prompts import BrokenPrompt, changed_texts
 from soliloquy.recipes.recipe import checked_prompts, load_judges
 from soliloquy.runs.assignment import GatewayAssignment
-from soliloquy.runs.supervision import DATABASE
+from soliloquy.runs.supervision import DATABASE, PROBLEMS
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.files import read_regular_text, refuse_foreign
 from soliloquy.runtime.model.settings import Models
@@ -184,7 +184,10 @@ class GatewayOptions:
     tokens: Path | None = option(
         "Callers, groups and their roles, as TOML; otherwise only this machine.", type=EXISTING_FILE
     )
-    problem_files: Path | None = option("The folder of problem files that a run may name.", type=EXISTING_FOLDER)
+    problem_files: Path | None = option(
+        "The folder of problem files that a run may name, and people add to.  [default: in --data of `up`]",
+        type=EXISTING_FOLDER,
+    )
     chat_endpoints: tuple[str, ...] = option(
         "An OpenAI-compatible API that a chat may ask; without --tokens, also any on this machine. Repeatable.",
         "--chat-endpoint",
@@ -210,7 +213,7 @@ class GatewayOptions:
     def assignment(
         self, *, listen: str, datasets: str | None, models: Models, sandbox: str, data: Path | None = None
     ) -> GatewayAssignment:
-        """`data` is a folder for a database, if none is named."""
+        """`data` is a folder for a database and problem files, if none is named."""
         from soliloquy_services.gateway.access.tokens import read_tokens
         from soliloquy_services.gateway.database import engine_of
         from soliloquy_services.gateway.quotas import read_quotas
@@ -244,7 +247,8 @@ class GatewayOptions:
             webhooks=webhook_settings(self.webhooks),
             database=self.database or (f"sqlite:///{data.resolve()}/{DATABASE}" if data else ""),
         )
-        return GatewayAssignment(settings=settings, problem_files=self.problem_files, sandbox=sandbox)
+        files = self.problem_files or (data and data / PROBLEMS)
+        return GatewayAssignment(settings=settings, problem_files=files, sandbox=sandbox)
 
 
 GATEWAY = gathered(GatewayOptions)

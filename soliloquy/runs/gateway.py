@@ -1,14 +1,17 @@
 """Puts the gateway together: how it plans runs, who may call it, and what it serves."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from soliloquy.client import Sandbox
 from soliloquy.problems.bank.bank import bank_names
+from soliloquy.problems.files.problem_file import problem_faults, read_problems
 from soliloquy.problems.files.reading.rows import UnreadableSource
 from soliloquy.problems.sources import ProblemSource
 from soliloquy.recipes.packages import UnknownRecipe
@@ -29,7 +32,7 @@ from soliloquy.v1.runs_pb2 import Run, RunRequest
 if TYPE_CHECKING:
     from soliloquy_services.executor.handler import JobExecutor
     from soliloquy_services.gateway.http.routes import HttpRoute
-    from soliloquy_services.gateway.planning import FormerRun, Offered
+    from soliloquy_services.gateway.planning import CheckedFile, FormerRun, Offered
     from soliloquy_services.gateway.service import Gateway
 
 # A person waits for a sandbox less long than a run does.
@@ -106,6 +109,37 @@ class Plans:
             raise refusal(f"problems {request.problems!r} cannot be read ({reason}): correct the file") from error
         except (NoneUsable, UnknownRecipe, BadPackage) as error:
             raise refusal(f"problems {request.problems!r}: {error}") from error
+
+    def add(self, name: str, text: str, tenant: str) -> "CheckedFile":
+        from soliloquy_services.gateway.planning import CheckedFile
+
+        if self.files is None:
+            raise refusal("this gateway keeps no problem files: start it with --problem-files DIR", "NOT_NOW")
+        folder = self.files / tenant
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            # One that is under way is not offered.
+            with TemporaryDirectory(prefix=".", dir=folder) as place:
+                checked = Path(place, name)
+                checked.write_text(text, "utf-8")
+                doubts: list[str] = []
+                faults = [fault.removeprefix(f"{checked}:") for fault in problem_faults(checked, doubts.append)]
+                found = [doubt.removeprefix(f"{checked}:") for doubt in doubts]
+                problems = 0 if faults else len(read_problems(checked))
+                if not faults:
+                    self._keep(checked, folder / name)
+        except OSError as error:
+            raise refusal(f"{name} cannot be kept ({error.strerror}): see to the folder", "UNAVAILABLE") from error
+        kept = "" if faults else str((folder / name).relative_to(self.files))
+        return CheckedFile(name=kept, problems=problems, faults=faults, open=found)
+
+    def _keep(self, checked: Path, target: Path) -> None:
+        """Runs read their file again whenever a gateway takes them over, so that a name keeps its content."""
+        try:
+            os.link(checked, target)
+        except FileExistsError:
+            if target.read_bytes() != checked.read_bytes():
+                raise refusal(f"there is another file {target.name}: send yours under another name", "EXISTS") from None
 
     async def differences(self, transport: Transport) -> str:
         differ = await differences(transport, self.models, self.noise)

@@ -240,6 +240,7 @@ async def _last_words(output: StreamReader) -> str:
 # In the folder of the datasets, where `soliloquy dlq` looks for it too.
 LOG = f"{WORKING}/log.sqlite"
 DATABASE = f"{WORKING}/gateway.sqlite"
+PROBLEMS = f"{WORKING}/problems"
 
 _log = logging.getLogger(__name__)
 

@@ -57,7 +57,7 @@ class Place:
     def sent(self, call: str) -> list[str]:
         """The words of the call's body or, in the audit, of all calls before."""
         earlier = [self.running, self.done, self.conversation, self.chat, f"{MARK}-letter"]
-        return [f"{MARK}-done", *(earlier if call == "ListAudit" else ())]
+        return [f"{MARK}-done", f"{MARK}.jsonl", *(earlier if call == "ListAudit" else ())]
 
     def secrets(self) -> list[str]:
         return [MARK, self.done, self.running, self.conversation, self.chat, self.kept, "of chemistry"]

@@ -36,7 +36,7 @@ EXPECTED: dict[str, Answer] = {
     "ReplayDeadLetter": "unknown",
     **dict.fromkeys(("ListAudit", "ListTemplates"), "own"),
     **dict.fromkeys(("GetPipeline", "WatchPipeline"), "refused"),
-    **dict.fromkeys(("GetChoices", "GetTraining"), "own"),
+    **dict.fromkeys(("GetChoices", "GetTraining", "AddProblems"), "own"),
     **dict.fromkeys(("GetV1Session", "PostV1Session", "DeleteV1Session"), "own"),
     **dict.fromkeys(("OfferChat", "StartChat", "ListModels", "Complete"), "own"),
     **dict.fromkeys(("GetChat", "Say", "FinishChat"), "unknown"),
@@ -46,6 +46,11 @@ BODIES: dict[str, Any] = {
     # The id of a request of the other.
     "StartRun": {"request_id": f"{MARK}-done", "request": OWN},
     "PostV1Session": {"token": OURS},
+    # The name of a file of the other.
+    "AddProblems": {
+        "name": f"{MARK}.jsonl",
+        "text": json.dumps({"question": "How much is 2 + 2?", "solution": "2 + 2 = 4"}),
+    },
     "StartChat": {"recipe": "soliloquy", "bank": "physics"},
     "Say": {"text": "What is the answer?"},
     "FinishChat": {"keep": True},

@@ -7,10 +7,10 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from soliloquy_services.gateway.access.hosts import names_loopback
 from soliloquy_services.gateway.refusals import Code, Refusal
@@ -105,19 +105,6 @@ class ChatFinished(_Body):
     # The ids of the kept conversation and its run; empty where it is not kept.
     conversation: str
     run: str
-
-
-B = TypeVar("B", bound=BaseModel)
-
-
-def parse_body(kind: type[B], body: Any) -> B:
-    """Raises a Refusal that names the invalid field."""
-    try:
-        return kind.model_validate(body, strict=True)
-    except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        place = ".".join(map(str, problem["loc"]))
-        raise Refusal(Code.INVALID, f"{place or 'the body'}: {problem['msg']}: see GET /openapi.json") from error
 
 
 def clean_text(what: str, text: str, most: int) -> str:

@@ -18,9 +18,9 @@ from soliloquy_services.gateway.chat.messages import (
     FinishChat,
     Say,
     StartChat,
-    parse_body,
 )
 from soliloquy_services.gateway.http.answers import Stream, event, json_response
+from soliloquy_services.gateway.http.parsing import parse_body
 from soliloquy_services.gateway.http.routes import HttpRoute, RequestContext
 from soliloquy_services.gateway.refusals import Refusal
 

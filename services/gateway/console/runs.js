@@ -2,7 +2,7 @@
 
 import { element } from "../../../soliloquy/web/element.js";
 import { watch, withQuery } from "./api.js";
-import { costOf, duration, isOver, isWriting, number, outOf, percent, judged, rejection, seconds, underWay, whole } from "./format.js";
+import { costOf, duration, isOver, isWriting, number, outOf, percent, judged, rejection, seconds, underWay } from "./format.js";
 import { maySteer, seesAll } from "./session.js";
 import { startForm } from "./start-form.js";
 import { choice, columns, facts, heading, keyed, nothing, pager, progress, say, state, time, updatable } from "./widgets.js";

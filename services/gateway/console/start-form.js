@@ -6,7 +6,8 @@ import { Refused, call } from "./api.js";
 import { choices } from "./choices.js";
 import { forecastTable } from "./forecast.js";
 import { faultOf, moment, range } from "./format.js";
-import { field, recipeChoice, toast } from "./widgets.js";
+import { maySteer } from "./session.js";
+import { button, field, messageOf, recipeChoice, toast } from "./widgets.js";
 
 /** @import { Choices, RunRequest, Template } from "./contract.d.ts" */
 
@@ -22,6 +23,8 @@ const UNREACHED = "The gateway cannot be reached. Press Start again: it starts o
 const UNREACHED_FORECAST = "The gateway cannot be reached. Press Forecast again.";
 const FEW = ["conversations", "seed"];
 const LONGEST_NAME = 80;
+// Of a file that cannot be used.
+const MOST_FAULTS = 8;
 
 /** Opens the form; what is returned closes it. @param {() => void} shut Called when the reader closes the form. */
 export function startForm(shut) {
@@ -66,6 +69,7 @@ function form(offered, templates, requestId, dialog) {
   const groups = [["Banks", "bank"], ["Files", "file"]].map(([label, wanted]) => ({ label, found: problems.filter(({ kind }) => kind === wanted) }));
   const source = element("select", { id: "problems" }, groups.filter(({ found }) => found.length).map(({ label, found }) =>
     element("optgroup", { label }, found.map(({ name }) => element("option", { value: name }, name)))));
+  const own = ownProblems(source);
   const enrich = element("input", { type: "checkbox" });
   const name = element("input", { id: "name", autocomplete: "off", maxlength: LONGEST_NAME, "aria-describedby": "name-hint" });
   const numeric = (/** @type {string} */ id) => element("input", { id, inputmode: "numeric", autocomplete: "off", value: offered.defaults[id], "aria-describedby": `${id}-hint` });
@@ -98,7 +102,7 @@ function form(offered, templates, requestId, dialog) {
   const made = element("form", { novalidate: true },
     element("header", null, element("h2", { id: "start-title" }, "Start a run"), shut),
     templates.length ? field("Template", template) : null,
-    field("Name", name, "Optional: what lists call this run."), field("Recipe", recipe), field("Problems", source), pair(true),
+    field("Name", name, "Optional: what lists call this run."), field("Recipe", recipe), field("Problems", source), maySteer() ? own : null, pair(true),
     element("details", null, element("summary", null, "More settings"), pair(false),
       element("label", { class: "check" }, enrich,
         element("span", null, "Explain and outline each solution first", element("small", null, "A model does this before the conversation starts.")))),
@@ -162,6 +166,34 @@ function form(offered, templates, requestId, dialog) {
   offer();
   checked();
   return made;
+}
+
+/** A file of the reader's own: sent, checked, and chosen if it has no faults. @param {HTMLSelectElement} source */
+function ownProblems(source) {
+  const file = element("input", { type: "file", accept: ".jsonl,.ndjson,.json", id: "own-problems", hidden: true });
+  const told = element("div", { class: "hint", role: "status" });
+  file.addEventListener("change", async () => {
+    const [chosen] = file.files || [];
+    if (!chosen) return;
+    told.replaceChildren(`Checking ${chosen.name}…`);
+    try {
+      const { name, problems, faults, open } = await call("POST", "/v1/problems", { name: chosen.name, text: await chosen.text() });
+      const found = faults.length ? faults : open;
+      told.replaceChildren(
+        element("p", { class: faults.length ? "fault" : "" }, faults.length ? `${counted(faults.length, "line")} of ${chosen.name} cannot be used:` : `${counted(problems, "problem")}, no faults in the arithmetic${open.length ? `; ${counted(open.length, "problem")} with open numbers:` : "."}`),
+        element("ul", null, found.slice(0, MOST_FAULTS).map((/** @type {string} */ line) => element("li", null, `line ${line}`))));
+      if (!name) return;
+      const there = [...source.options].find((option) => option.value === name) || element("option", { value: name }, name);
+      if (!there.parentElement) (source.querySelector("optgroup[label=Files]") || source).append(there);
+      source.value = name;
+      source.dispatchEvent(new Event("input", { bubbles: true }));
+    } catch (error) {
+      told.replaceChildren(element("p", { class: "fault" }, messageOf(error)));
+    } finally {
+      file.value = "";
+    }
+  });
+  return element("div", { class: "field" }, button("Use a file of your own…", {}, () => file.click()), file, told);
 }
 
 /** @param {HTMLInputElement} input @param {string} fault */

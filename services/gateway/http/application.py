@@ -26,6 +26,7 @@ from soliloquy_services.gateway.http.choices import choices
 from soliloquy_services.gateway.http.connection import certificate_of, lost_within
 from soliloquy_services.gateway.http.downloads import Downloads
 from soliloquy_services.gateway.http.openapi import openapi_route
+from soliloquy_services.gateway.http.problems import problems
 from soliloquy_services.gateway.http.routes import HttpRoute, RequestContext
 from soliloquy_services.gateway.http.run_routes import RunRoutes
 from soliloquy_services.gateway.http.session import ROUTES as SESSION
@@ -72,6 +73,7 @@ def application(
         *RunRoutes(gateway).all(),
         *Downloads(gateway, settings.datasets).routes(),
         choices(gateway, settings.models),
+        problems(gateway),
         training(settings.adapters, settings.evaluations),
         *SESSION,
         *more,

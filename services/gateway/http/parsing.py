@@ -4,12 +4,13 @@ import asyncio
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.json_format import ParseDict
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
+from pydantic import BaseModel, ValidationError
 from starlette.datastructures import QueryParams
 from starlette.requests import ClientDisconnect, Request
 
@@ -31,6 +32,7 @@ _RANGES = {
 }
 
 Json = dict[str, Any]
+Body = TypeVar("Body", bound=BaseModel)
 
 
 class BodyTooSlow(Exception):
@@ -65,6 +67,16 @@ def parse_message(
     _check(descriptor, fields, "")
     message: Message = GetMessageClass(descriptor)()
     return ParseDict({**fields, **path}, message)
+
+
+def parse_body(kind: type[Body], body: Json) -> Body:
+    """Raises a Refusal that names the invalid field."""
+    try:
+        return kind.model_validate(body, strict=True)
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        place = ".".join(map(str, problem["loc"]))
+        raise _invalid(f"{place or 'the body'}: {problem['msg']}: see GET /openapi.json") from error
 
 
 async def _content(request: Request, most_bytes: int) -> bytes:

@@ -53,6 +53,28 @@ async def test_a_template_fills_the_form_and_says_when_it_starts_by_itself(page:
     await page.until(f"{TITLE} === 'Two of arithmetic' && {STATE} === 'finished'")
 
 
+async def test_a_file_of_ones_own_is_checked_in_the_form_and_run_from(page: Page) -> None:
+    await page.click("a", "Start a run")
+    await page.until("document.querySelector('dialog[open] #own-problems')")
+    bring = (
+        "(() => {{ const [input, files] = [document.getElementById('own-problems'), new DataTransfer()];"
+        "files.items.add(new File([{text}], 'pens.jsonl')); input.files = files.files;"
+        "input.dispatchEvent(new Event('change')); }})()"
+    )
+    told = "document.querySelector('dialog [role=status]').textContent"
+    wrong = '{"question": "How many pens?", "solution": "3 * 12 = 35"}'
+    await page.evaluate(bring.format(text=repr(wrong)))
+    await page.until(f"{told}.includes('1 line of pens.jsonl cannot be used:')")
+    assert "line 1: solution" in await page.evaluate(told)
+    sound = '{"question": "Tom has 3 boxes of 12 pens. How many pens?", "solution": "He has 3 * 12 = 36 pens."}'
+    await page.evaluate(bring.format(text=repr(sound)))
+    await page.until(f"{told} === '1 problem, no faults in the arithmetic.'")
+    assert await page.evaluate("document.getElementById('problems').value") == "pens.jsonl"
+    await page.fill("#conversations", "2")
+    await page.click("dialog .primary")
+    await page.until(f"{TITLE} === 'pens.jsonl, 2 conversations' && {STATE} === 'finished'")
+
+
 async def test_whoever_presses_start_again_after_a_lost_answer_has_one_run(page: Page, served: Site) -> None:
     before = len(served.call("GET", "/v1/runs")["runs"])
     await losing(page, "options.method === 'POST'", after=True)
