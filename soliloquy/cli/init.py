@@ -6,9 +6,9 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
+from click.types import FuncParamType
 
 from soliloquy.cli.command import Command, setting
 from soliloquy.cli.options import COUNT, NEW_FILE, PLACE, Choice
@@ -20,24 +20,67 @@ from soliloquy.runs.plan import problems_of, require_playable
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model.settings_file import MODELS, checked_endpoint, shipped_models
 
-T = TypeVar("T")
-
 STAND_IN = "stand-in"
-_RECIPES = Choice(list(known_recipes()))
+
+
+def _asked(question: str) -> str | bool:
+    """Returns the prompt of an option; without a terminal, nobody is asked."""
+    return sys.stdin.isatty() and question
+
+
+def _checked(check: Callable[[str], object]) -> click.ParamType[str]:
+    """Lets a person answer again where a check fails."""
+
+    def convert(value: str) -> str:
+        try:
+            check(value)
+        except Failure as failure:
+            raise click.BadParameter(str(failure)) from failure
+        return value
+
+    return FuncParamType(convert)
+
+
+def _check_endpoint(value: str) -> None:
+    if value != STAND_IN:
+        checked_endpoint({"engine": "openai", "base_url": value}, "endpoint")
 
 
 @click.command(cls=Command)
 @click.argument("file", metavar="[FILE]", default="run.toml", type=NEW_FILE)
 def init(
     *,
-    problems: str | None = setting("A bank's name or a JSONL file.  [default: physics]", metavar="BANK|FILE"),
-    endpoint: str | None = setting(
-        f"An OpenAI-compatible API, or {STAND_IN}, which needs no model.  [default: {STAND_IN}]", metavar="URL"
+    problems: str = setting(
+        "A bank's name or a JSONL file.",
+        default="physics",
+        metavar="BANK|FILE",
+        type=_checked(problem_source),
+        prompt=_asked("Problems: a bank (physics, algebra, ..) or a file of your own"),
+    ),
+    endpoint: str = setting(
+        f"An OpenAI-compatible API, or {STAND_IN}, which needs no model.",
+        default=STAND_IN,
+        metavar="URL",
+        type=_checked(_check_endpoint),
+        prompt=_asked(f"Model: {STAND_IN}, or the URL of an OpenAI-compatible API"),
     ),
     model_name: str | None = setting("The name of the model at --endpoint.", metavar="NAME"),
-    recipe: str | None = setting(f"The paper whose conversations it generates.  [default: {DEFAULT}]", type=_RECIPES),
-    conversations: int | None = setting("Accepted conversations wanted.  [default: 50]", type=COUNT),
-    out: str | None = setting("Folder of the dataset.  [default: dataset]", metavar="DIR|URL"),
+    recipe: str = setting(
+        "The paper whose conversations it generates.",
+        default=DEFAULT,
+        type=Choice(list(known_recipes())),
+        prompt=_asked("Recipe"),
+    ),
+    conversations: int = setting(
+        "Accepted conversations wanted.", default=50, type=COUNT, prompt=_asked("Number of conversations")
+    ),
+    out: str = setting(
+        "Folder of the dataset.",
+        default="dataset",
+        metavar="DIR|URL",
+        type=_checked(PLACE),
+        prompt=_asked("Folder of the dataset"),
+    ),
     file: Path,
 ) -> None:
     """Ask what to generate, and write a run file.
@@ -45,15 +88,12 @@ def init(
     Asks for what no option says; without a terminal, takes the defaults. Before it writes FILE, it reads the problems
     and tries the prompts on the endpoint, whose key is in OPENAI_API_KEY.
     """
-    problems = _ask(problems, "Problems: a bank (physics, algebra, ..) or your own file", "physics", _problems)
-    endpoint = _ask(endpoint, f"Model: {STAND_IN}, or the URL of an OpenAI-compatible API", STAND_IN, _endpoint)
-    if endpoint != STAND_IN:
-        model_name = _ask(model_name, "Its name there", None, str)
-    elif model_name:
+    if endpoint == STAND_IN and model_name:
         raise click.UsageError("--model-name requires --endpoint URL")
-    recipe = _ask(recipe, f"Recipe: {', '.join(_RECIPES.choices)}", DEFAULT, _of(_RECIPES))
-    conversations = _ask(conversations, "Number of conversations", 50, _of(COUNT))
-    out = _ask(out, "Folder of the dataset", "dataset", _out)
+    if endpoint != STAND_IN and not model_name:
+        if not sys.stdin.isatty():
+            raise click.UsageError("--endpoint URL requires --model-name")
+        model_name = click.prompt("Name of the model there")
     source = problems_of(problems, recipe, tell=lambda line: echo(line, err=True))
     models = ""
     if endpoint == STAND_IN:
@@ -72,40 +112,3 @@ def init(
     if models and conversations > PILOT:
         echo(f"See what it would take: soliloquy generate {file} --dry-run")
     echo(f"Run it: soliloquy generate {file}")
-
-
-def _ask(given: Any, question: str, default: Any, check: Callable[[Any], T]) -> T:
-    """Returns the option, or the answer of a person, who is asked again until it can be used."""
-    if given is not None or not sys.stdin.isatty():
-        if given is None and default is None:
-            raise click.UsageError("--endpoint URL requires --model-name")
-        return check(default if given is None else given)
-
-    def checked(answer: Any) -> T:
-        try:
-            return check(answer)
-        except Failure as failure:
-            raise click.UsageError(str(failure)) from failure
-
-    answer: T = click.prompt(question, default=default, value_proc=checked, err=True)
-    return answer
-
-
-def _of(kind: click.ParamType[T]) -> Callable[[Any], T]:
-    return lambda answer: kind(answer)
-
-
-def _problems(answer: str) -> str:
-    problem_source(answer)
-    return answer
-
-
-def _endpoint(answer: str) -> str:
-    if answer != STAND_IN:
-        checked_endpoint({"engine": "openai", "base_url": answer}, "endpoint")
-    return answer
-
-
-def _out(answer: str) -> str:
-    PLACE(answer)
-    return answer
