@@ -20,8 +20,11 @@ class HeldConversations:
 
     def release(self, conversation: Conversation) -> asyncio.Future[None]:
         """Returns a future that is done when the conversation may go on."""
-        waiting = asyncio.get_running_loop().create_future()
-        return self._waits.setdefault((run_key(conversation.run), conversation.ordinal), waiting)
+        key = run_key(conversation.run), conversation.ordinal
+        waiting = self._waits.get(key)
+        if waiting is None or waiting.done():
+            waiting = self._waits[key] = asyncio.get_running_loop().create_future()
+        return waiting
 
     def take(self, held: RunHeld) -> None:
         """Takes the latest word on a run."""

@@ -13,7 +13,7 @@ from soliloquy.runtime.transports.kafka.transport import KafkaTransport
 from tests.waiting import until
 
 PARTITIONS = 4
-TOPICS = ("conversation.started", "student.replied", "run.cancelled", "run.standing", "service.described")
+TOPICS = ("conversation.started", "student.replied", "run.cancelled", "run.held", "run.standing", "service.described")
 
 
 def settings(address: str) -> KafkaSettings:

@@ -102,6 +102,18 @@ def test_requests_in_batches_and_those_that_wait_for_one_are_shown() -> None:
     assert "batches" not in shown(told(), 200)
 
 
+def test_of_the_conversations_under_way_those_that_are_held_are_told() -> None:
+    lines = [
+        "soliloquy_conversations_under_way 5",
+        "soliloquy_admission_limit 8",
+        'soliloquy_lag_events{service="student",topic="turn.held",partition="0"} 3',
+    ]
+    scraped = Scrape(at=0, samples={"up": read("\n".join(lines) + "\n")})
+    assert "under way 5 of 8 (3 held)" in " ".join(
+        shown(overview(Interval(before=scraped, after=scraped)), 200).split()
+    )
+
+
 def test_what_is_wrong_is_said_in_words() -> None:
     text = shown(told(), 160)
     assert "127.0.0.1:9101 does not answer" in text

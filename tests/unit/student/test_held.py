@@ -45,6 +45,9 @@ async def test_only_conversations_from_the_first_held_problem_on_wait_and_they_g
     second, third = await wait_of(held, handed.conversation), await wait_of(held, begun(3, seed=7))
     held.take(of_run(3))
     assert (second.done(), third.done()) == (True, False)
+    held.take(of_run(2))
+    assert not (await wait_of(held, handed.conversation)).done()
+    held.take(of_run(3))
     assert await said(go_on(handed, ENGINE, held)) == undisturbed
     held.take(of_run(None))
     assert third.done()
