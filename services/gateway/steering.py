@@ -302,7 +302,7 @@ class RunDriver:
         return True
 
     async def _hold(self) -> None:
-        """Tells the student which conversations wait, until the topic says so: another gateway may tell it late."""
+        """Publishes which conversations wait as long as the topic says otherwise: a gateway may write it late."""
         first = self._shares.first_held(self._known)
         if first != self._known.first_held:
             run = self._known.changed.run
