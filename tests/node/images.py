@@ -60,7 +60,7 @@ def _push_kafka() -> None:
     with tempfile.TemporaryDirectory() as place:
         root = Path(place)
         java_home = Path(jars.java()).resolve().parents[1]
-        shutil.copytree(java_home, root / "java")
+        shutil.copytree(java_home, root / "java", ignore_dangling_symlinks=True)
         (root / "kafka/bin").mkdir(parents=True)
         (root / "kafka/config").mkdir()
         shutil.copytree(Path(jars.class_path()).parent, root / "kafka/libs")

@@ -34,8 +34,8 @@ def test_every_pod_runs_the_image_that_was_pushed(release: Release) -> None:
         assert status["imageID"].endswith(digest)
 
 
-def test_the_test_of_the_release_grows_a_conversation(release: Release) -> None:
-    assert '"accepted": 1' in release.helm("test", RELEASE, "--logs", "--timeout=10m")
+def test_the_test_of_the_release_grows_ten_conversations(release: Release) -> None:
+    assert '"accepted": 10' in release.helm("test", RELEASE, "--logs", "--timeout=10m")
 
 
 def test_the_commands_of_the_notes_work(release: Release, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Provides the stores of Google and Azure by their emulators, and a bucket for each test."""
 
+import os
 import shutil
 import subprocess
 import uuid
@@ -15,6 +16,8 @@ from tests.objects.fixtures import ObjectStore
 
 _GOOGLE = "github.com/fsouza/fake-gcs-server@v1.56.1"
 _AZURE = "azurite@3.37.0"
+# Otherwise gcsfs asks for a bucket's kind over gRPC, which the emulator does not speak; it reads this when imported.
+os.environ["GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT"] = "false"
 # The account that every emulator of Azure has.
 _ACCOUNT = (
     "DefaultEndpointsProtocol=http;AccountName=devstoreaccount1;BlobEndpoint={url}/devstoreaccount1;"
