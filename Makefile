@@ -94,7 +94,9 @@ pictures: .venv/serve .venv/runsc .venv/kafka .venv/prometheus ## Draw the dashb
 images: ## Build the images with docker buildx or buildah; PUSH=REGISTRY, PLATFORM=linux/arm64, IMAGES="workers executor"
 	$(PYTHON) -m deploy.images $(PUSH:%=--push %) $(PLATFORM:%=--platform %) $(IMAGES)
 
-cluster: images ## Build, push and install into the cluster that kubectl and helm reach, with a Kafka of its own, and test it: PUSH=REGISTRY
+cluster: ## Build, push and install into the cluster that helm reaches, with a Kafka of its own, and generate ten conversations: PUSH=REGISTRY
+	@test -n "$(PUSH)" || { echo "PUSH is missing: name a registry that the nodes pull from, e.g. PUSH=registry.example.com"; exit 1; }
+	$(MAKE) images
 	helm upgrade --install grow deploy/helm/soliloquy --namespace soliloquy --create-namespace --values dist/images.json \
 		--set kafka.development.enabled=true --wait --timeout 15m
 	helm test grow --namespace soliloquy --logs

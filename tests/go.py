@@ -4,6 +4,7 @@ import functools
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,15 @@ _BUILD_SECONDS = 1800.0
 def program(source: str) -> str:
     """Returns the program of MODULE/PATH@VERSION; skips the test where it cannot be built."""
     folder = cache.home() / source.replace("/", "-")
-    if (why := cache.failure(folder, functools.partial(_build, source))) is not None:
+    if (why := cache.failure(folder, _builder(source))) is not None:
         pytest.skip(why)
     return str(folder / source.partition("@")[0].rpartition("/")[2])
+
+
+@functools.cache
+def _builder(source: str) -> Callable[[Path], str | None]:
+    """Returns the same one each time, by which a failure is remembered."""
+    return functools.partial(_build, source)
 
 
 def _build(source: str, folder: Path) -> str | None:

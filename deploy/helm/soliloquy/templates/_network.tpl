@@ -25,11 +25,13 @@
 {{- range splitList "," (include "soliloquy.kafka.bootstrap" .) -}}
 {{- $ports = append $ports (splitList ":" . | last) -}}
 {{- end -}}
-{{- $own := dict "strimzi.io/cluster" (include "soliloquy.fullname" .) -}}
-{{- if .Values.kafka.development.enabled }}{{ $own = include "soliloquy.selector" (list . "kafka") | fromYaml }}{{ end -}}
-{{- $peers := list (dict "podSelector" (dict "matchLabels" $own)) -}}
-{{- if not (or .Values.kafka.development.enabled .Values.strimzi.kafka.enabled) }}{{ $peers = list }}{{ end -}}
-{{- $peers = .Values.networkPolicy.kafka | default $peers -}}
+{{- $own := list -}}
+{{- if .Values.kafka.development.enabled -}}
+{{- $own = list (dict "podSelector" (dict "matchLabels" (include "soliloquy.selector" (list . "kafka") | fromYaml))) -}}
+{{- else if .Values.strimzi.kafka.enabled -}}
+{{- $own = list (dict "podSelector" (dict "matchLabels" (dict "strimzi.io/cluster" (include "soliloquy.fullname" .)))) -}}
+{{- end -}}
+{{- $peers := .Values.networkPolicy.kafka | default $own -}}
 {{- include "soliloquy.network.to" (list $peers (concat $ports .Values.networkPolicy.kafkaPorts)) }}
 {{- with .Values.kafka.sasl.token.url }}
 {{ include "soliloquy.network.to" (list list (list (include "soliloquy.network.port" .))) }}
