@@ -28,8 +28,10 @@ FAST := $(filter-out %_sources.py %_unknowns.py %_units.py %_long_texts.py %_lab
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
-demo: .venv/installed .venv/runsc ## Play a few conversations on this machine, set-up included
-	$(BIN)/soliloquy demo
+demo: .venv/installed .venv/runsc ## Generate 50 conversations on this machine, set-up included
+	$(BIN)/soliloquy generate --problems physics --conversations 50 --seed 17 --out demo-dataset
+	@echo "Read one:   $(BIN)/soliloquy show demo-dataset"
+	@$(BIN)/soliloquy report demo-dataset
 
 check: .venv/dev ## Check what breaks most often in a minute: style, types of the product, contract, fast tests
 	$(BIN)/ruff check .

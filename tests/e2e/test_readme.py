@@ -73,8 +73,11 @@ def test_every_soliloquy_command_of_the_readme_works(tmp_path: Path, monkeypatch
     for one in kept:
         one.run.id = "RUN"
     commit(catalog_in(tmp_path, monkeypatch), kept)
-    commands = [line.replace(*DEMO) for line in COMMANDS if line.startswith(("soliloquy", "echo"))]
-    commands = [line for line in commands if "--kafka" not in line and not line.startswith(SERVED)]
+    demo = shell("make --dry-run demo", ROOT).stdout
+    [grow] = [line for line in demo.splitlines() if "soliloquy generate" in line]
+    commands = [grow.replace(".venv/bin/", "").replace(*DEMO)]
+    commands += [line for line in COMMANDS if line.startswith(("soliloquy", "echo")) and "--kafka" not in line]
+    commands = [line for line in commands if not line.startswith(SERVED)]
     assert len(commands) > 5
     for number, command in enumerate(dict.fromkeys(commands)):
         # The two that the README begins with run as a user's shell runs them, the others in this process.
