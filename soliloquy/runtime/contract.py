@@ -34,6 +34,7 @@ NEEDS: Mapping[str, tuple[Condition, str]] = {
     "open turn": (lambda whole, last: bool(whole.turns) and not last.HasField("tutor"), "no turn waits for a reply"),
     "calculation": (lambda whole, last: last.HasField("calculation"), "its last turn has no calculation"),
     "program": (lambda whole, last: bool(last.calculation.attempts), "its last turn has no program"),
+    "whole turns": (lambda whole, last: not whole.turns or last.HasField("tutor"), "a turn waits for a reply"),
     "reply": (lambda whole, last: last.HasField("tutor"), "its last turn has no reply"),
     "ending": (lambda whole, last: whole.ending in _ENDINGS, "it has no ending that we know"),
 }

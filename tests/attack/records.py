@@ -90,7 +90,7 @@ def _set_back(conversation: Conversation, topic: Topic, chance: random.Random) -
         return
     del conversation.turns[chance.randint(1, len(conversation.turns)) :]
     last = conversation.turns[-1]
-    if "reply" in topic.needs:
+    if {"reply", "whole turns"} & {*topic.needs}:
         return
     last.ClearField("tutor")
     if not {"calculation", "program"} & {*topic.needs}:

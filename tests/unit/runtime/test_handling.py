@@ -133,6 +133,7 @@ FITTING: dict[str, Callable[[Conversation], object]] = {
     "open turn": lambda it: _turn(it).ClearField("tutor"),
     "calculation": lambda it: _turn(it).calculation.CopyFrom(Calculation(description="3 / 4")),
     "program": lambda it: _turn(it).calculation.attempts.add(code="x = 3 / 4"),
+    "whole turns": lambda it: it.ClearField("turns"),
     "reply": lambda it: _turn(it).tutor.CopyFrom(TutorReply(text="Why?")),
     "ending": lambda it: setattr(it, "ending", Ending.ENDING_SOLVED),
 }
@@ -142,6 +143,7 @@ LACKING: dict[str, Callable[[Conversation], object]] = {
     "open turn": lambda it: it.ClearField("turns"),
     "calculation": lambda it: it.turns[-1].ClearField("calculation"),
     "program": lambda it: it.turns[-1].calculation.ClearField("attempts"),
+    "whole turns": lambda it: it.turns.add(number=1),
     "reply": lambda it: it.turns[-1].ClearField("tutor"),
     "ending": lambda it: setattr(it, "ending", 99),
 }
