@@ -14,6 +14,7 @@ from soliloquy.cli.command import Command, setting
 from soliloquy.cli.options import COUNT, NEW_FILE, PLACE, Choice
 from soliloquy.cli.terminal import echo
 from soliloquy.problems.sources import problem_source
+from soliloquy.recipes.calls import USABLE
 from soliloquy.recipes.packages import DEFAULT, known_recipes
 from soliloquy.runs.dry_run import PILOT
 from soliloquy.runs.plan import problems_of, require_playable
@@ -104,6 +105,12 @@ def init(
 
         echo(f"trying the prompts of {recipe} on {endpoint}: about a dozen answers", err=True)
         probed = asyncio.run(probe_endpoint(endpoint, str(model_name), recipe, problems))
+        if failed := [trial.call.prompt for trial in probed.trials if trial.call.outcome not in USABLE]:
+            told = f"no answer of {model_name} to {len(failed)} of {len(probed.trials)} prompts can be used"
+            shown = (
+                f"soliloquy model probe --base-url {endpoint} --model-name {model_name} --recipe {recipe} shows them"
+            )
+            echo(f"{told} ({', '.join(failed)}): {shown}", err=True)
         models = re.sub(r"^\[", f"[{MODELS}.", f"\n{probed.settings}", flags=re.MULTILINE)
     options = {"problems": problems, "recipe": recipe, "conversations": conversations, "out": out}
     lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in options.items()]

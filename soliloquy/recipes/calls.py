@@ -3,7 +3,14 @@
 from collections.abc import Iterator
 from itertools import chain
 
-from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, Turn
+from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, ParseOutcome, Turn
+
+# Of an answer that was read, at once or when it was asked for again.
+USABLE = (
+    ParseOutcome.PARSE_OUTCOME_STRICT,
+    ParseOutcome.PARSE_OUTCOME_REPAIRED,
+    ParseOutcome.PARSE_OUTCOME_REASKED,
+)
 
 
 def calls_of(conversation: Conversation) -> Iterator[ModelCall]:

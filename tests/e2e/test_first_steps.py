@@ -72,6 +72,9 @@ def test_a_run_file_for_an_endpoint_holds_what_its_probe_found_and_runs_as_it_is
         file = made(tmp_path, "--endpoint", url, "--model-name", "scripted", "--conversations", "1")
         [endpoint] = tomllib.loads(Path(file).read_text("utf-8"))["models"]["endpoints"].values()
         assert (endpoint["base_url"], endpoint["model"]) == (url, "scripted")
+        # Another model of the fake answers nothing but a sentence.
+        unfit = said([SOLILOQUY, "init", "--endpoint", url, "--model-name", "tiny", str(tmp_path / "other.toml")])
+        assert "no answer of tiny to 5 of 6 prompts can be used (soliloquy/enriching, " in unfit.stderr
         assert said([SOLILOQUY, "generate", file]).returncode == 0
         assert lines("--model-settings", file)[1]["endpoint"].startswith("fine: ")
     assert Dataset(tmp_path / "data").count() == 1

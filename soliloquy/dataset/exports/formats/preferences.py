@@ -10,21 +10,17 @@ from soliloquy.dataset.exports.files import open_rows
 from soliloquy.dataset.exports.format import ExportOptions, FolderFormat, Row
 from soliloquy.dataset.exports.splitting import Splits
 from soliloquy.dataset.reading import Dataset
+from soliloquy.recipes.calls import USABLE
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.ask import Prompt
 from soliloquy.runtime.failure import Failure
-from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, ParseOutcome, RejectedTry, Turn
+from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, RejectedTry, Turn
 from soliloquy.v1.sandbox_pb2 import STATUS_OK
 
 # The kind of each role's answers.
 STATES = {"tutor": "decision", "codegen": "program", "composer": "reply", "student": "student"}
 # The rule by which a program that failed is asked for again.
 RUNS = "runs"
-_USABLE = (
-    ParseOutcome.PARSE_OUTCOME_STRICT,
-    ParseOutcome.PARSE_OUTCOME_REPAIRED,
-    ParseOutcome.PARSE_OUTCOME_REASKED,
-)
 
 
 class Pair(NamedTuple):
@@ -70,14 +66,14 @@ def _taken_back(conversation: Conversation, asked: Sequence[tuple[int, Prompt]])
         chosen = next((call.raw[-1] for call in reversed(_standing(later)) if call.prompt == prompt.name), "")
         because = {place: one for one in turn.rejected for place in one.calls}
         for place, call in enumerate(turn.calls):
-            if call.prompt == prompt.name and call.outcome in _USABLE and call.raw[-1] != chosen:
+            if call.prompt == prompt.name and call.outcome in USABLE and call.raw[-1] != chosen:
                 why, state = because.get(place, rewind), STATES.get(call.role, call.role)
                 yield Pair(turn.number, state, prompt, chosen, call.raw[-1], why.rule, why.because, why.certain)
 
 
 def _standing(turn: Turn) -> list[ModelCall]:
     taken = {place for one in turn.rejected for place in one.calls}
-    return [call for place, call in enumerate(turn.calls) if place not in taken and call.outcome in _USABLE]
+    return [call for place, call in enumerate(turn.calls) if place not in taken and call.outcome in USABLE]
 
 
 def _mended(turn: Turn, one: RejectedTry, prompts: Sequence[Prompt], standing: Sequence[ModelCall]) -> Pair | None:
