@@ -24,6 +24,7 @@ FORMS: dict[str, Row] = {
     "OpenMathInstruct": {"problem": ASKED, "generated_solution": WORKED, "expected_answer": "48"},
     "answers alone": {"problem": ASKED, "answer": "48"},
     "MetaMath": {"query": ASKED, "response": f"{WORKED}\n#### 48\nThe answer is: 48", "type": "GSM_Rephrased"},
+    "a spreadsheet": {"Question": ASKED, "Solution": WORKED, "Grade": "5"},
     "Alpaca": {"instruction": ASKED, "input": "", "output": WORKED},
     "OpenAI": {"messages": turns("role", "content", ("system", "Solve it."), *SPOKEN)},
     "ShareGPT": {"conversations": turns("from", "value", ("human", ASKED), ("gpt", WORKED)), "id": "tram"},
