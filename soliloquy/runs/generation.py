@@ -216,7 +216,8 @@ def _finished(
     )
     why = shortfall(quota, plan.recipe, plan.max_attempts, listed(counts["unfit"]))
     show = f"soliloquy show {shlex.quote(str(place))} --rejected"
-    why += f"; {show} says why. A higher --max-attempts tries the others more often"
+    is_rejected = counts["rejected"] > quota.unfit
+    why += f"; {show} says why" + (". A higher --max-attempts tries the others more often" if is_rejected else "")
     return GenerationResult(plan=plan, counts=counts, failed=missing, shortfall=why, spent=spent)
 
 
