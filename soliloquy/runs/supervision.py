@@ -203,9 +203,17 @@ class Supervisor:
         try:
             async with asyncio.TaskGroup() as group:
                 for process in self._processes.values():
-                    group.create_task(process.run())
+                    group.create_task(self._run(process))
         except ExceptionGroup as faults:
             raise faults.exceptions[0] from faults
+
+    async def _run(self, process: SupervisedProcess) -> None:
+        try:
+            await process.run()
+        except Failure:
+            # The group would leave them to themselves, and nobody would know of their end.
+            await self.stop()
+            raise
 
     async def stop(self) -> None:
         await asyncio.gather(*(process.stop() for process in self._processes.values()))

@@ -156,6 +156,19 @@ async def test_one_that_says_it_is_hopeless_is_not_started_again(tmp_path: Path)
     assert await last_words(tmp_path, script) == "no runsc here"
 
 
+async def test_the_others_end_in_order_when_one_is_hopeless(tmp_path: Path) -> None:
+    # It waits until the other serves.
+    hopeless = "import os, sys, time\nwhile not os.path.exists(sys.argv[1][:-3] + 'two'): time.sleep(0.01)\nsys.exit(2)"
+    with hearing() as told:
+        supervisor = Theatre(tmp_path, {"one": hopeless, "two": THOROUGH}, 5.0, told).supervisor
+        with closing(supervisor), pytest.raises(Failure):
+            await supervisor.run()
+        # Nothing is left to be stopped.
+        await supervisor.stop()
+    assert (tmp_path / "two.done").exists()
+    assert told == []
+
+
 async def test_a_lasting_process_that_has_served_is_never_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
