@@ -46,9 +46,12 @@ class Schedules:
             for name, template in self._templates.current.items():
                 if not template.schedule:
                     continue
-                at = due.setdefault((name, template.schedule), template.next_after(now - LATE))
-                if at <= now and await self._is_settled(name, template, at):
-                    due[name, template.schedule] = template.next_after(at)
+                key, first = (name, template.schedule), template.next_after(now - LATE)
+                at = max(due.get(key, first), first)
+                # Of several times that have passed, the latest counts.
+                while (later := template.next_after(at)) <= now:
+                    at = later
+                due[key] = later if at <= now and await self._is_settled(name, template, at) else at
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _is_settled(self, name: str, template: Template, at: datetime) -> bool:
@@ -64,7 +67,10 @@ class Schedules:
                 outcome = "not_now"
                 _log.warning("%s starts no run at %s: its run %s is not over", who, at, going_on)
             else:
-                run_id, _ = await self._start(StartRunRequest(request_id=request_id, request=template.run))
+                asked = StartRunRequest(request_id=request_id, request=template.run)
+                # Each time has conversations of its own.
+                asked.request.seed = asked.request.seed or int(f"{at:%Y%m%d%H%M}")
+                run_id, _ = await self._start(asked)
         except Unanswered as error:
             _log.warning("%s waits to start its run: %s", who, error)
             return False

@@ -9,7 +9,6 @@ import pytest
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.transports.embedded import EmbeddedTransport
 from soliloquy.v1.gateway_pb2 import (
-    GetRunRequest,
     ListAuditRequest,
     ListRunsRequest,
     ListTemplatesRequest,
@@ -109,28 +108,6 @@ async def test_a_schedule_starts_its_run_once_although_gateways_come_and_go(tmp_
             # The other template's run shows that the schedules were looked at.
             await until(is_read_again)
             assert {run.requested_by for run in await listed(gateway)} == {"schedule:nightly", "schedule:marker"}
-
-
-async def test_a_schedule_starts_nothing_while_its_former_run_goes_on_and_says_so(tmp_path: Path) -> None:
-    now = datetime.now(UTC)
-    # Several of its times have passed; the run of the first one lasts.
-    settings = GatewaySettings(templates=written(tmp_path, table("often", 'schedule = "* * * * *"')))
-    collecting = Collecting()
-    collecting.open.clear()
-    async with (
-        EmbeddedTransport(tmp_path / "log.sqlite") as transport,
-        growing(transport, collecting),
-        opened(transport, settings) as gateway,
-    ):
-
-        async def is_refused() -> bool:
-            calls = (await gateway.list_audit(ListAuditRequest())).calls
-            return "not_now" in {call.outcome for call in calls}
-
-        await until(is_refused)
-        [run] = await listed(gateway)
-        assert (await gateway.get_run(GetRunRequest(run=run.id))).requested_at >= now.timestamp()
-        collecting.open.set()
 
 
 @pytest.mark.parametrize(
