@@ -177,14 +177,13 @@ class ModelHandler:
     async def stream(self, request: pb.GenerateRequest, caller: str = "") -> AsyncGenerator[pb.Delta, None]:
         """`caller` is the request's traceparent, if it has one."""
         with spans.continue_trace("model", "model service", "server", caller) as span:
+            # Its caller's span has the rest: a reader of traces would count tokens twice.
             span.note(role=request.role, state=request.prompt, adapter=request.adapter)
             await self._check(request)
             completed = False
             async with aclosing(self._cache.stream(request)) as deltas:
                 async for delta in deltas:
                     completed = delta.HasField("completion")
-                    if completed:
-                        _note(span, delta.completion)
                     yield delta
             if not completed:
                 raise EngineFailed("the answer broke off before its end: try again")
@@ -214,12 +213,3 @@ class ModelHandler:
             raise InvalidRequest(f"the request has {request.ByteSize()} bytes, above the limit of {MAX_REQUEST_BYTES}")
         if len(request.id) > MAX_ID_CHARACTERS:
             raise InvalidRequest(f"the id has {len(request.id)} characters, above the limit of {MAX_ID_CHARACTERS}")
-
-
-def _note(span: spans.Span, completion: pb.Completion) -> None:
-    span.note(
-        model=completion.model,
-        prompt_tokens=completion.prompt_tokens,
-        completion_tokens=completion.completion_tokens,
-        finish=pb.Finish.Name(completion.finish).removeprefix("FINISH_").lower(),
-    )

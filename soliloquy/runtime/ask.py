@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeVar
 from soliloquy.runtime.answers import Answer, PartlyUsable, Refusal, Unreadable
 from soliloquy.runtime.model import Model, ModelRefused
 from soliloquy.runtime.model.metrics import ANSWERS
+from soliloquy.runtime.model.span_attributes import answer_attributes
 from soliloquy.runtime.model_answer import OUTCOMES, CutOff, Empty, Endless, Filtered, read_words, words_of
 from soliloquy.runtime.seeds import digest, seed
 from soliloquy.runtime.traces import spans
@@ -118,7 +119,10 @@ class Ask:
             # A message that a constructor is given is written and read again.
             write_record(request.record, self.conversation or Conversation(problem=self.problem), prompt.slots)
             began = time.perf_counter()
-            with spans.child(f"model {self.role}", "client", role=self.role, state=prompt.name, ask=len(call.raw) + 1):
+            attributes = {"operation": "chat", "role": self.role, "state": prompt.name}
+            if self.conversation:
+                attributes["conversation"] = self.conversation.id
+            with spans.child(f"model {self.role}", "client", ask=len(call.raw) + 1, **attributes):
                 try:
                     completion = await self.model.generate(request)
                 except ModelRefused:
@@ -126,11 +130,7 @@ class Ask:
                         raise
                     # The model's context has no more room: the answer stays cut off.
                     break
-                spans.note(
-                    model=completion.model,
-                    prompt_tokens=completion.prompt_tokens,
-                    completion_tokens=completion.completion_tokens,
-                )
+                spans.note(**answer_attributes(request, completion))
             call.seconds += time.perf_counter() - began
             for name in ("model", "engine", "adapter_digest", "endpoint"):
                 setattr(call, name, getattr(completion, name))

@@ -109,4 +109,5 @@ def _spans(request: ExportTraceServiceRequest) -> Iterator[Span]:
 
 
 def _value(value: Any) -> Any:
-    return getattr(value, value.WhichOneof("value"))
+    held = getattr(value, value.WhichOneof("value"))
+    return [_value(one) for one in held.values] if value.HasField("array_value") else held

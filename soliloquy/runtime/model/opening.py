@@ -14,6 +14,7 @@ from soliloquy.runtime.model.keys import key_of
 from soliloquy.runtime.model.recording import RecordedModel, Recording
 from soliloquy.runtime.model.remote import EndpointClient, RemoteModel
 from soliloquy.runtime.model.settings import Endpoint, Models
+from soliloquy.runtime.model.span_attributes import request_attributes
 from soliloquy.runtime.model.spending import Spending
 from soliloquy.runtime.model.status import EndpointStatus
 from soliloquy.runtime.retry import Refused
@@ -45,7 +46,7 @@ class CountedModel:
         finally:
             series(metrics.CALLS, *labels, outcome).inc()
             series(metrics.CALL, *labels).observe(time.perf_counter() - began, spans.exemplar())
-            spans.note(endpoint=self._name, outcome=outcome)
+            spans.note(outcome=outcome)
         used, cost, unpriced = bill_of(self._endpoint, completion)
         for kind, tokens in disjoint(used).items():
             series(metrics.TOKENS, *labels, kind).inc(tokens)
@@ -104,7 +105,9 @@ class ModelByRole:
                 reasoning_effort=settings.reasoning_effort,
             )
         )
-        if not self._models.endpoints[settings.endpoint].takes_records:
+        endpoint = self._models.endpoints[settings.endpoint]
+        spans.note(endpoint=settings.endpoint, **request_attributes(request, endpoint))
+        if not endpoint.takes_records:
             request.ClearField("record")
         completion = await self._answering[settings.endpoint].generate(request, stream_listener)
         if not self._models.is_usual(role, settings.endpoint):

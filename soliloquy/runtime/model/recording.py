@@ -150,7 +150,7 @@ class RecordedModel:
             recorded = self._recording.find(exact)
         if recorded:
             metrics.CALLS.labels(self._name, request.role, "cached").inc()
-            spans.note(endpoint=self._name, outcome="cached")
+            spans.note(outcome="cached")
             return recorded
         answer = await self._model.generate(request, stream_listener)
         finished = all(sample.finish == Finish.FINISH_STOP for sample in (answer, *answer.more))

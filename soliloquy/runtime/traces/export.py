@@ -17,6 +17,9 @@ from soliloquy.runtime.traces.spans import record_with
 
 # Our defaults for what the SDK reads from the environment. A killed process loses the spans of about one second.
 ENVIRONMENT = {OTEL_BSP_MAX_QUEUE_SIZE: "4096", OTEL_BSP_SCHEDULE_DELAY: "1000"}
+# OpenTelemetry's own variable by which spans of model calls quote prompts and answers, and its values that say so.
+CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+CONTENT_IN_SPANS = ("true", "span_only", "span_and_event")
 # Time to send the rest at shutdown, within the grace period of a process.
 LAST_SECONDS = 3.0
 
@@ -34,7 +37,7 @@ def sending(url: str, share: float = 1.0) -> Iterator[None]:
     # The SDK logs every attempt; we log only when the state changes.
     logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
     queue = CountingQueue(WatchedExporter(OTLPSpanExporter(url), url))
-    record_with(Recording(queue, share))
+    record_with(Recording(queue, share, content=os.environ.get(CONTENT, "").lower() in CONTENT_IN_SPANS))
     try:
         yield
     finally:

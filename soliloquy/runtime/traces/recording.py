@@ -19,10 +19,23 @@ _PROPAGATOR = TraceContextTextMapPropagator()
 _NAMES = {
     "topic": "messaging.destination.name",
     "event": "messaging.message.id",
+    "error": "error.type",
+    "conversation": "gen_ai.conversation.id",
+    "operation": "gen_ai.operation.name",
+    "provider": "gen_ai.provider.name",
+    "request_model": "gen_ai.request.model",
+    "temperature": "gen_ai.request.temperature",
+    "top_p": "gen_ai.request.top_p",
+    "max_tokens": "gen_ai.request.max_tokens",
     "model": "gen_ai.response.model",
+    "finish_reasons": "gen_ai.response.finish_reasons",
     "prompt_tokens": "gen_ai.usage.input_tokens",
     "completion_tokens": "gen_ai.usage.output_tokens",
-    "error": "error.type",
+    "reasoning_tokens": "gen_ai.usage.reasoning.output_tokens",
+    "cached_tokens": "gen_ai.usage.cache_read.input_tokens",
+    "cache_write_tokens": "gen_ai.usage.cache_creation.input_tokens",
+    "input_messages": "gen_ai.input.messages",
+    "output_messages": "gen_ai.output.messages",
 }
 
 
@@ -43,7 +56,8 @@ class _Ids(RandomIdGenerator):
 class Recording(Recorder):
     """Records the spans of every service in a process. Each service is its own resource."""
 
-    def __init__(self, processor: SpanProcessor, share: float) -> None:
+    def __init__(self, processor: SpanProcessor, share: float, *, content: bool = False) -> None:
+        self.content = content
         self._processor = processor
         # It decides by the trace's id, so every process decides the same.
         self._sampler = TraceIdRatioBased(share)

@@ -1,18 +1,18 @@
 """Spans of the work for a conversation. All of this does nothing while no traces are recorded.
 
-A span tells what was done, how long it took and how it ended. It never contains dialogue: no prompt, no answer, no code
-and no error message, which may quote them.
+A span tells what was done, how long it took and how it ended. It contains no dialogue, no code and no error message,
+which may quote them; prompts and answers only if a setting turns on content.
 """
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
 from typing import Literal, Self
 
 from soliloquy.runtime.seeds import seed
 
 SAMPLED = "01"
-Attribute = str | bool | int | float
+Attribute = str | bool | int | float | Sequence[str]
 Kind = Literal["internal", "consumer", "client", "server"]
 
 
@@ -60,6 +60,9 @@ CURRENT: ContextVar[Span] = ContextVar("span", default=NOTHING)
 class Recorder:
     """Starts spans. This base starts none; `recording` has the one that does."""
 
+    # Whether spans may quote prompts and answers.
+    content = False
+
     def continue_trace(
         self, service: str, name: str, kind: Kind, traceparent: str, since: float | None, **attributes: Attribute
     ) -> Span:
@@ -79,6 +82,10 @@ _recorder = _NO_RECORDER
 def recording() -> bool:
     """Lets callers skip the work of collecting attributes."""
     return _recorder is not _NO_RECORDER
+
+
+def recording_content() -> bool:
+    return _recorder.content
 
 
 def record_with(recorder: Recorder | None) -> None:

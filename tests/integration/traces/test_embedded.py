@@ -72,6 +72,18 @@ def test_every_conversation_is_a_tree_without_a_gap(seen: Seen) -> None:
             call.completion_tokens for call in asked
         )
         assert {span.attributes["soliloquy.outcome"] for span in calls} == {"answered"}
+        for span in calls:
+            assert (
+                span.attributes.items()
+                >= {
+                    "gen_ai.operation.name": "chat",
+                    "gen_ai.provider.name": "openai",
+                    "gen_ai.request.model": "scripted",
+                    "gen_ai.response.model": "scripted",
+                    "gen_ai.conversation.id": conversation.id,
+                }.items()
+            )
+            assert span.attributes["gen_ai.usage.input_tokens"] > 0 <= span.attributes["gen_ai.request.temperature"]
     spans = seen.collector.spans
     assert any("fault" in span.events for span in spans)
     jobs = [span for span in spans if span.name == "sandbox job"]
@@ -101,3 +113,21 @@ def test_nothing_that_was_said_and_no_key_is_in_a_log_line_or_in_a_span(seen: Se
     assert len(texts) > 100
     for where in (seen.ended.stderr.encode(), *seen.collector.bodies):
         assert [text for text in texts if text.encode() in where] == []
+
+
+def test_spans_of_model_calls_quote_prompts_and_answers_when_told_to(tmp_path: Path) -> None:
+    with collecting() as collector:
+        generate = command(tmp_path / "out", conversations=1, quiet=True, traces=collector.url)
+        ended = run(generate, environment={"OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "true"})
+        assert ended.returncode == 0, ended.stderr
+    [conversation] = Dataset(tmp_path / "out")
+    calls = [span for span in collector.traces[trace_of(conversation.id)] if span.name.startswith("model ")]
+    quoted = [json.loads(span.attributes["gen_ai.output.messages"]) for span in calls]
+    assert [answer["role"] for [answer] in quoted] == ["assistant"] * len(calls)
+    told = [part["content"] for [answer] in quoted for part in answer["parts"]]
+    assert set(told) >= {raw for turn in conversation.turns for call in turn.calls for raw in call.raw}
+    for span, [answer] in zip(calls, quoted, strict=True):
+        assert span.attributes["gen_ai.response.finish_reasons"] == [answer["finish_reason"]] == ["stop"]
+        [*_, prompt] = json.loads(span.attributes["gen_ai.input.messages"])
+        assert prompt["role"] == "user"
+        assert prompt["parts"][0]["type"] == "text"

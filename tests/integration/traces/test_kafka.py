@@ -83,7 +83,7 @@ async def grown(out: Path, conversations: int, kafka: KafkaSettings, collector: 
     traces = {trace_of(one) for one in ids}
     await until(lambda: traces <= {span.trace for span in collector.spans if span.name == LAST}, END_SECONDS)
     for conversation in ids:
-        found = [span for span in collector.spans if span.attributes.get("soliloquy.conversation") == conversation]
+        found = [span for span in collector.spans if span.attributes.get("gen_ai.conversation.id") == conversation]
         assert {span.trace for span in found} == {trace_of(conversation)}
     return sorted(traces)
 

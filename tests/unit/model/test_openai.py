@@ -317,5 +317,6 @@ async def test_an_answer_is_in_the_trace_of_who_asks_whole_or_in_pieces() -> Non
     assert {(span.service, span.name, span.trace, span.parent) for span in spans} == {
         ("model", "model service", trace_of("c1"), "00f067aa0ba902b7")
     }
-    assert [span.attributes["gen_ai.response.model"] for span in spans] == ["echo", "echo"]
+    # Tokens are the caller's to tell: a reader of traces sums them over all spans.
+    assert [name for span in spans for name in span.attributes if name.startswith("gen_ai.")] == []
     assert not any(b"two words" in body for body in collector.bodies)
