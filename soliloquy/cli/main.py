@@ -91,7 +91,8 @@ Soliloquy generates tutoring conversations whose numbers are right.
 _SECTIONS: Mapping[str, Sequence[str]] = {
     "Begin": ("demo", "init", "doctor"),
     "Generate and look": (
-        *("generate", "show", "report", "compare", "check", "verify", "tail", "curate", "export", "import", "size"),
+        *("generate", "show", "report", "compare", "check", "verify", "tail", "curate"),
+        *("export", "import", "push", "pull", "size"),
     ),
     "Problems and recipes": ("problems", "recipes", "prompts"),
     "Train and evaluate": ("freeze", "train", "retrain", "adapters", "evaluate", "replicate"),
@@ -105,6 +106,7 @@ _MODULES = {
     **dict.fromkeys(("freeze", "train", "retrain"), "training"),
     **dict.fromkeys(("size", "prompts"), "estimates"),
     **dict.fromkeys(("export", "import"), "exchange"),
+    **dict.fromkeys(("push", "pull"), "hub"),
     **dict.fromkeys(("backup", "recover", "forget"), "recovery"),
     **dict.fromkeys(("verify", "report", "compare", "tail"), "datasets"),
 }

@@ -102,6 +102,7 @@ EXTRAS = {
     "measures": ("textstat",),
     "papers": ("sklearn",),
     "otlp": ("opentelemetry",),
+    "hub": ("huggingface_hub",),
 }
 
 
