@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete, DatasetCard, HfApi
 from huggingface_hub.errors import HfHubHTTPError
+from huggingface_hub._commit_api import CommitOperation
 
 from soliloquy.dataset.card import CARD
 from soliloquy.dataset.exports.decoding import dialogues
@@ -86,9 +87,7 @@ class Hub:
             files[CARD] = with_config(card, list(rows)).encode()
             there = {one.rfilename for one in before.siblings or ()}
             gone = sorted(name for name in there - files.keys() if name.partition("/")[0] in _FOLDERS)
-            operations: list[CommitOperationAdd | CommitOperationDelete] = [
-                CommitOperationDelete(name) for name in gone
-            ]
+            operations: list[CommitOperation] = [CommitOperationDelete(name) for name in gone]
             operations += [CommitOperationAdd(name, held) for name, held in files.items()]
             with self._reporting():
                 commit = self._api.create_commit(
@@ -106,9 +105,7 @@ class Hub:
         with self._reporting():
             info = self._api.dataset_info(self._name)
             if MANIFEST not in {one.rfilename for one in info.siblings or ()}:
-                raise Failure(
-                    f"{self._url} has no {MANIFEST}: soliloquy did not push it; download its files and use soliloquy import"
-                )
+                raise Failure(f"{self._url} has no {MANIFEST}: pull takes only what soliloquy pushed")
         with atomic_output(out) as place:
             with self._reporting():
                 self._api.snapshot_download(
@@ -150,10 +147,8 @@ def write_rows(dataset: Dataset, folder: Path, shares: Splits) -> Counter[str]:
 
     def flush(part: str) -> None:
         if rows := [_row(dialogue) for dialogue in held[part]]:
-            number = written[part] // ShardLimits().rows
-            pq.write_table(
-                pa.Table.from_pylist(rows, _SCHEMA), folder / f"{part}-{number:05}.parquet", compression="zstd"
-            )
+            path = folder / f"{part}-{written[part] // ShardLimits().rows:05}.parquet"
+            pq.write_table(pa.Table.from_pylist(rows, _SCHEMA), path, compression="zstd")
             written[part] += len(rows)
             held[part].clear()
 
