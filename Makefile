@@ -46,7 +46,7 @@ test: .venv/serve .venv/runsc .venv/kafka .venv/chromium .venv/prometheus .venv/
 	$(BIN)/python -m tests.once_more -n 2 $(SHARED) $(ALONE)
 	@sh tests/javascript.sh test
 
-thorough: .venv/serve .venv/runsc .venv/kafka .venv/prometheus .venv/chart .venv/keycloak .venv-spark/installed ## Run the tests marked so: kills, storms, guarded brokers, whole loops on weights (20 minutes)
+thorough: .venv/serve .venv/runsc .venv/kafka .venv/prometheus .venv/chart .venv/keycloak .venv-spark/installed .venv-tools/installed ## Run the tests marked so: kills, storms, guarded brokers, whole loops on weights (20 minutes)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m thorough -n 2 $(SHARED)
 
 lint: .venv/dev ## Check style, types and the protobuf contract
@@ -149,11 +149,12 @@ lock: .venv/dev ## Resolve the dependencies again and write the lock files
 		| $(RESOLVE:pyproject.toml=-) --no-deps --output-file benchmarks/pretrained.lock
 	$(call SERVER_LOCK,llama-cpp)
 	$(call SERVER_LOCK,spark)
+	$(call SERVER_LOCK,tools)
 	$(call SERVER_LOCK,vllm) --override tests/servers/vllm.override
 	for peer in data-designer curator; do $(subst pyproject.toml,benchmarks/peers/$$peer.in,$(RESOLVE)) --output-file benchmarks/peers/$$peer.lock; done
 
 clean: ## Remove everything that the build created
-	rm -rf .venv .venv-vllm .venv-llama-cpp .venv-spark .venv-real .venv-data-designer .venv-curator node_modules .mypy_cache .ruff_cache .pytest_cache dist demo-dataset measured-on-gpu
+	rm -rf .venv .venv-vllm .venv-llama-cpp .venv-spark .venv-tools .venv-real .venv-data-designer .venv-curator node_modules .mypy_cache .ruff_cache .pytest_cache dist demo-dataset measured-on-gpu
 	rm -f soliloquy/v1/*_pb2*.py soliloquy/v1/*_pb2*.pyi soliloquy/v1/*.proto
 	find soliloquy papers services training benchmarks deploy tests protos -name __pycache__ -prune -exec rm -rf {} +
 
@@ -193,7 +194,7 @@ clean: ## Remove everything that the build created
 	@-sh tests/observability/install-prometheus.sh && touch $@
 
 # The servers and engines of others, each with libraries of its own. llama.cpp is compiled, without what reads pictures.
-.venv-vllm/installed .venv-llama-cpp/installed .venv-spark/installed: .venv-%/installed: .venv/bin/python tests/servers/%.lock
+.venv-vllm/installed .venv-llama-cpp/installed .venv-spark/installed .venv-tools/installed: .venv-%/installed: .venv/bin/python tests/servers/%.lock
 	$(PYTHON) -m venv .venv-$*
 	CMAKE_ARGS=-DLLAVA_BUILD=OFF CMAKE_BUILD_PARALLEL_LEVEL=2 nice -n 10 \
 		$(BIN)/uv pip install --quiet --python .venv-$*/bin/python --no-deps --require-hashes -r tests/servers/$*.lock

@@ -18,8 +18,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete, DatasetCard, HfApi
-from huggingface_hub.errors import HfHubHTTPError
 from huggingface_hub._commit_api import CommitOperation
+from huggingface_hub.errors import HfHubHTTPError
 
 from soliloquy.dataset.card import CARD
 from soliloquy.dataset.exports.decoding import dialogues

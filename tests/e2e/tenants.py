@@ -89,7 +89,13 @@ def _trained(folder: Path, tenant: str, name: str) -> None:
     digests = {"digest": "a" * 64, "base_digest": "b" * 64, "data_digest": "c" * 64}
     version = Version(name=name, **digests, files={}, config={}, metrics={}, note=name)
     Registry(str(folder / "adapters" / tenant)).push(version, weights)
-    report = {"protocol": "mathdial", "name": name, "model": {"model": name}, "titles": {}}
+    report = {
+        "protocol": "mathdial",
+        "name": name,
+        "model": {"model": name},
+        "titles": {},
+        "cases": {"put": "", "sha256": ""},
+    }
     write_report(folder / "evaluations" / tenant / name, report | {"figures": {"metrics": {}}}, [], [])
 
 

@@ -1,4 +1,4 @@
-"""Writes an evaluation's files: the figures as JSON, page and picture, and the evidence of each case.
+"""Writes an evaluation's files: the figures as JSON, page and picture, the evidence of each case, and a log of Inspect.
 
 Each protocol brings a result per case and a report with these keys, which pictures and comparisons rely on:
 
@@ -10,7 +10,8 @@ Each protocol brings a result per case and a report with these keys, which pictu
 - `paper`: the published figures by metric or measure; `whose`: their source
 - `curves`: the metrics of each curve by its title, for protocols that are drawn as curves and not as bars
 
-A case's row has its id under `case`, and under `passed` each metric that applies to it.
+A case's row has its id under `case`, and under `passed` each metric that applies to it. Inspect shows its
+`messages` or `rounds`, or the exchange of `student` and `reply`.
 """
 
 import json
@@ -20,17 +21,20 @@ from typing import Any
 
 from soliloquy.runtime.files import atomic_file
 from soliloquy_training.evaluation.cases import CaseResult
+from soliloquy_training.evaluation.inspect_log import write_log
 
 REPORT = "report.json"
 CASES = "cases.jsonl"
 PAGE = "report.md"
 PICTURE = "report.svg"
+INSPECT_LOG = "report.eval"
 
 
 def write_report(folder: Path, report: Mapping[str, Any], results: Iterable[CaseResult], page: Iterable[str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    lines = (json.dumps(result.as_json(), ensure_ascii=False) for result in results)
-    (folder / CASES).write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    rows = [result.as_json() for result in results]
+    (folder / CASES).write_text("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows), "utf-8")
+    write_log(folder / INSPECT_LOG, report, rows)
     (folder / PAGE).write_text("\n".join(page) + "\n", "utf-8")
     # Written last and atomically: a folder with a report holds a complete evaluation.
     with atomic_file(folder / REPORT) as file:

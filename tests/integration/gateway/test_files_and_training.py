@@ -90,6 +90,7 @@ async def test_evaluations_are_shown_as_their_reports_tell_them(tmp_path: Path) 
     report = {
         "protocol": "mathdial",
         "name": "tuned",
+        "cases": {"put": "", "sha256": ""},
         "model": {"model": "tiny (ray)"},
         "titles": {"right": "says what is right", "bleu": "BLEU", "empty": "of no case"},
         "figures": {
@@ -126,6 +127,7 @@ async def test_a_forged_report_is_named_and_hides_no_other(tmp_path: Path, kind:
     report = {
         "protocol": "mathdial",
         "name": "tuned",
+        "cases": {"put": "", "sha256": ""},
         "model": {"model": "tiny (ray)"},
         "titles": {},
         "figures": {"metrics": {}, "measures": {"bleu": 12.5}},

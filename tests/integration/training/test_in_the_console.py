@@ -24,6 +24,7 @@ def evaluated(folder: Path, name: str, *told: bool) -> None:
         "protocol": "mathdial",
         "name": name,
         "model": {"model": name},
+        "cases": {"put": "", "sha256": ""},
         "titles": {"telling": "gives the answer away"},
         "figures": {"metrics": {"telling": share_of(told)}, "measures": {}},
     }
