@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -65,18 +66,23 @@ class StepLog:
     def add(self, step: Step) -> None:
         with writing(self._metrics):
             self._file.write(f"{json.dumps(asdict(step))}\n".encode())
-        shown = ("loss", "learning_rate", "gradient", "validation")
-        values = {name: value for name in shown if (value := getattr(step, name)) is not None}
         with writing(self._folder):
-            self._curves.add(step.step, values | {"tokens_per_second": step.tokens / step.seconds})
+            self._curves.add(step.step, curve_values(asdict(step)))
 
     def close(self) -> None:
         with writing(self._folder):
             self._opened.close()
 
 
-def steps(metrics: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in _lines(metrics)]
+def curve_values(step: Mapping[str, Any]) -> dict[str, float]:
+    shown = ("loss", "learning_rate", "gradient", "validation")
+    values = {name: value for name in shown if (value := step[name]) is not None}
+    return values | {"tokens_per_second": step["tokens"] / step["seconds"]}
+
+
+def steps(metrics: Path, after: int = 0) -> list[dict[str, Any]]:
+    """Returns the steps after one of them; each has a line of its own."""
+    return [json.loads(line) for line in islice(_lines(metrics), after, None)]
 
 
 def newest(metrics: Path) -> dict[str, Any] | None:

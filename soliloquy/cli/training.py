@@ -17,11 +17,21 @@ from soliloquy.cli.evaluate.tutor import Tutor, at_most
 from soliloquy.cli.launching import LAUNCH, Launch, train_observed
 from soliloquy.cli.main import INTERRUPTED
 from soliloquy.cli.observing import METRICS, serving_metrics
-from soliloquy.cli.options import AS_JSON, COUNT, EXISTING_FILE, NEW_FOLDER, NEW_RESOLVED_FOLDER, QUIET, RESOLVED_FOLDER
+from soliloquy.cli.options import (
+    AS_JSON,
+    COUNT,
+    EXISTING_FILE,
+    NEW_FOLDER,
+    NEW_RESOLVED_FOLDER,
+    QUIET,
+    RESOLVED_FOLDER,
+    Choice,
+)
 from soliloquy.cli.service_options import KAFKA, client_tls
 from soliloquy.cli.tables import facts
 from soliloquy.cli.terminal import answer, echo, end_when_asked, open_console
 from soliloquy.dataset.storage import Storage
+from soliloquy.runtime.extensions import check_installed
 from soliloquy.runtime.model.settings_file import shipped_models
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.runtime.transports.opening import open_transport
@@ -78,6 +88,9 @@ def train(
     name: str = setting("The name of the training; its folder is OUT/NAME."),
     out: Path = setting("The folder of all trainings.", default="trained", type=NEW_FOLDER),
     adapter: Path | None = setting("The adapter to start from.", "--from", type=RESOLVED_FOLDER, metavar="DIR"),
+    track: str | None = setting(
+        "Also tell this tracker the steps; MLFLOW_* or WANDB_* variables say where.", type=Choice(["mlflow", "wandb"])
+    ),
     metrics: str | None = METRICS,
     as_json: bool = AS_JSON,
     quiet: bool = QUIET,
@@ -90,6 +103,8 @@ def train(
     """
     if not name or "/" in name or name.startswith("."):
         raise click.UsageError(f"invalid --name {name!r}: use letters, digits and dashes")
+    if track:
+        check_installed(track, track)
     from soliloquy_training.folder import Job
     from soliloquy_training.settings import read_settings
 
@@ -97,7 +112,7 @@ def train(
         settings = read_settings(launch.file)
         job = Job(settings=settings, base=base, data=data, folder=out.resolve() / name, adapter=adapter)
         with serving_metrics(metrics):
-            train_observed(launch, job, quiet=quiet or as_json)
+            train_observed(launch, job, quiet=quiet or as_json, tracker=track)
     except KeyboardInterrupt:
         echo("soliloquy: stopped: run the same command to resume from the newest checkpoint", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None

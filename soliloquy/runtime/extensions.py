@@ -103,6 +103,8 @@ EXTRAS = {
     "papers": ("sklearn",),
     "otlp": ("opentelemetry",),
     "hub": ("huggingface_hub",),
+    "mlflow": ("mlflow",),
+    "wandb": ("wandb",),
 }
 
 
