@@ -2,6 +2,7 @@
 
 import logging
 import os
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Protocol
@@ -13,6 +14,7 @@ from soliloquy_training.step_log import curve_values, steps
 
 # By each tracker its run and the last step that it has, so that a training that resumes goes on with the run.
 FILE = "tracked.json"
+PAUSE_SECONDS = 0.5
 _log = logging.getLogger(__name__)
 
 
@@ -26,6 +28,8 @@ class TrackedRun(Protocol):
 
 class MlflowRun:
     def __init__(self, job: Job, run: str) -> None:
+        # It would print the run's address where --json prints the report.
+        os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
         import mlflow
 
         self._mlflow = mlflow
@@ -64,8 +68,8 @@ TRACKERS: Mapping[str, Callable[[Job, str], TrackedRun]] = {"mlflow": MlflowRun,
 
 
 @contextmanager
-def tracking(tracker: str, job: Job) -> Iterator[Callable[[], None]]:
-    """Begins a run, or goes on with that of the folder; yields what tells the tracker the steps that it lacks."""
+def tracking(tracker: str, job: Job) -> Iterator[None]:
+    """Begins a run, or goes on with that of the folder, and tells it the steps in the background."""
     known = state.read(job.folder / FILE)
     told = {"run": "", "step": 0} | known.get(tracker, {})
     try:
@@ -73,27 +77,40 @@ def tracking(tracker: str, job: Job) -> Iterator[Callable[[], None]]:
     except Exception as error:
         why = f"{tracker} begins no run ({one_line(error)})"
         raise Failure(f"{why}: check its settings, or leave out --track") from error
-    failing = False
+    ended, failing, succeeded = threading.Event(), False, False
 
     def tell() -> None:
-        nonlocal failing
+        before = told["step"]
         try:
-            for step in steps(TrainingFolder(job).metrics, after=told["step"]):
+            for step in steps(TrainingFolder(job).metrics, after=before):
                 run.log(step["step"], curve_values(step))
                 told.update(run=run.id, step=step["step"])
-            if told != known.get(tracker) and told["step"]:
-                known[tracker] = dict(told)
-                state.write_json(job.folder / FILE, known)
+        finally:
+            if told["step"] > before:
+                state.write_json(job.folder / FILE, known | {tracker: told})
+
+    def attempt(act: Callable[[], None]) -> None:
+        nonlocal failing
+        try:
+            act()
             failing = False
         except Exception as error:
-            # The next call tells the rest.
+            # The next attempt tells it the rest.
             if not failing:
                 _log.warning("%s takes no steps (%s): the training goes on", tracker, one_line(error))
             failing = True
 
-    succeeded = False
+    def follow() -> None:
+        while not ended.wait(PAUSE_SECONDS):
+            attempt(tell)
+
+    thread = threading.Thread(target=follow)
+    thread.start()
     try:
-        yield tell
+        yield
         succeeded = True
     finally:
-        run.end(succeeded=succeeded)
+        ended.set()
+        thread.join()
+        attempt(tell)
+        attempt(lambda: run.end(succeeded=succeeded))

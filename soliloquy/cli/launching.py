@@ -91,18 +91,13 @@ LOOK_SECONDS = 0.5
 def train_observed(launch: Launch, job: "Job", *, quiet: bool, tracker: str | None = None) -> None:
     from soliloquy_training.tracking import tracking
 
-    with (
-        tracking(tracker, job) if tracker else nullcontext(lambda: None) as track,
-        following(job.folder, quiet=quiet, track=track) as tell,
-    ):
+    with tracking(tracker, job) if tracker else nullcontext(), following(job.folder, quiet=quiet) as tell:
         launch.train(job, tell)
 
 
 @contextmanager
-def following(
-    folder: Path, *, quiet: bool, track: Callable[[], None] = lambda: None
-) -> Iterator[Callable[[int], None]]:
-    """Shows and exports each step that a training logs in its folder, wherever it runs, and calls `track`.
+def following(folder: Path, *, quiet: bool) -> Iterator[Callable[[int], None]]:
+    """Shows and exports each step that a training logs in its folder, wherever it runs.
 
     Yields a callback for the number of conversations read before the first step.
     """
@@ -110,7 +105,7 @@ def following(
     progress.disable = quiet
     task = progress.add_task("conversations", total=None, figures="")
     ended = threading.Event()
-    thread = threading.Thread(target=_follow, args=(folder, partial(_show, progress, task), track, ended))
+    thread = threading.Thread(target=_follow, args=(folder, partial(_show, progress, task), ended))
     with progress:
         thread.start()
         try:
@@ -126,9 +121,7 @@ def _show(progress: Progress, task: TaskID, step: dict[str, Any]) -> None:
     progress.update(task, description="steps", completed=step["step"], total=step["steps"], figures=figures)
 
 
-def _follow(
-    folder: Path, show: Callable[[dict[str, Any]], None], track: Callable[[], None], ended: threading.Event
-) -> None:
+def _follow(folder: Path, show: Callable[[dict[str, Any]], None], ended: threading.Event) -> None:
     from soliloquy_training.step_log import CHECKPOINT, newest, tell
 
     latest = None
@@ -139,7 +132,6 @@ def _follow(
             latest = step
             show(step)
             tell(step)
-        track()
         if checkpoints := sorted(folder.glob("checkpoints/[0-9]*.pt")):
             # Only older checkpoints are removed.
             CHECKPOINT.set(checkpoints[-1].stat().st_mtime)

@@ -112,6 +112,7 @@ class Hesitant:
         self.id = run or "first"
         self.taken: list[int] = []
         self.calls = 0
+        self.succeeded: bool | None = None
 
     def log(self, step: int, values: Mapping[str, float]) -> None:
         self.calls += 1
@@ -119,7 +120,8 @@ class Hesitant:
             raise ConnectionError("away")
         self.taken.append(step)
 
-    def end(self, *, succeeded: bool) -> None: ...
+    def end(self, *, succeeded: bool) -> None:
+        self.succeeded = succeeded
 
 
 def test_a_tracker_that_is_away_for_a_while_has_each_step_in_the_end(
@@ -133,23 +135,23 @@ def test_a_tracker_that_is_away_for_a_while_has_each_step_in_the_end(
         made.append(Hesitant(job, run))
         return made[-1]
 
-    monkeypatch.setitem(tracking.TRACKERS, "mlflow", begin)  # type: ignore[arg-type]
-    with caplog.at_level(logging.WARNING), tracking.tracking("mlflow", asked) as tell:
-        for _ in range(3):
-            tell()
+    monkeypatch.setitem(tracking.TRACKERS, "mlflow", begin)
+    with caplog.at_level(logging.WARNING), tracking.tracking("mlflow", asked):
+        wait_until(lambda: len(made[0].taken) == 5)
     assert made[0].taken == [1, 2, 3, 4, 5]
     assert [record.getMessage() for record in caplog.records] == ["mlflow takes no steps (away): the training goes on"]
     assert json.loads((asked.folder / tracking.FILE).read_text()) == {"mlflow": {"run": "first", "step": 5}}
-    with tracking.tracking("mlflow", asked) as tell:
-        tell()
+    with pytest.raises(Failure), tracking.tracking("mlflow", asked):
+        raise Failure("the loss is not finite")
     assert (made[1].id, made[1].taken) == ("first", [])
+    assert [run.succeeded for run in made] == [True, False]
 
 
 def test_a_tracker_that_begins_no_run_is_one_line(job: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     def begin(job: Any, run: str) -> Hesitant:
         raise ConnectionError("nobody\nis there")
 
-    monkeypatch.setitem(tracking.TRACKERS, "wandb", begin)  # type: ignore[arg-type]
+    monkeypatch.setitem(tracking.TRACKERS, "wandb", begin)
     with (
         pytest.raises(Failure, match=r"^wandb begins no run \(nobody is there\): check its settings, or leave out"),
         tracking.tracking("wandb", job("tutor-1")),
