@@ -9,7 +9,7 @@ import click
 
 from soliloquy.cli.command import Command, setting
 from soliloquy.cli.exchange import SPLITS, read_splits
-from soliloquy.cli.options import ANY_PATH, AS_JSON, writing_to
+from soliloquy.cli.options import ANY_PATH, AS_JSON, EXISTING_FOLDER, writing_to
 from soliloquy.cli.terminal import answer, echo
 from soliloquy.dataset.card import CARD, card
 from soliloquy.dataset.exports.splitting import Splits
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command)
-@click.argument("folder", metavar="DIR")
+@click.argument("folder", metavar="DIR", type=EXISTING_FOLDER)
 @click.argument("url", metavar="hf://NAMESPACE/NAME")
 def push(
-    folder: str,
+    folder: Path,
     url: str,
     *,
     public: bool = setting("Let everybody read it; otherwise the repository is private."),
@@ -40,7 +40,7 @@ def push(
     """
     hub, dataset = _hub(url), Dataset(folder)
     shares = read_splits(splits) or Splits(of={"train": 1.0})
-    pushed = hub.push(dataset, _card(dataset, Path(folder)), shares, public=public)
+    pushed = hub.push(dataset, _card(dataset, folder), shares, public=public)
     told = {"url": pushed.url, "private": pushed.is_private, "changed": pushed.is_changed, "rows": pushed.rows}
     whose = "private" if pushed.is_private else "public"
     done = f"{pushed.rows.total()} conversations in {pushed.url} ({whose})"

@@ -18,7 +18,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete, DatasetCard, HfApi
-from huggingface_hub._commit_api import CommitOperation
 from huggingface_hub.errors import HfHubHTTPError
 
 from soliloquy.dataset.card import CARD
@@ -72,7 +71,7 @@ class Hub:
 
     def push(self, dataset: Dataset, card: str, shares: Splits, *, public: bool) -> Pushed:
         """Uploads what changed in one commit; creates a private repository unless it is to be public."""
-        folder = _finished(dataset)
+        _require_finished(dataset)
         with self._reporting():
             self._api.create_repo(self._name, private=not public, repo_type=_TYPE, exist_ok=True)
             before = self._api.dataset_info(self._name)
@@ -82,16 +81,16 @@ class Hub:
         names = [*(shard.name for shard in shards), *(one.name for one in lists), MANIFEST]
         with tempfile.TemporaryDirectory() as scratch:
             rows = write_rows(dataset, Path(scratch), shares)
-            files: dict[str, Path | bytes] = {name: folder / name for name in names}
+            files: dict[str, Path | bytes] = {name: Path(dataset.folder, name) for name in names}
             files |= {f"{_DATA}/{path.name}": path for path in sorted(Path(scratch).iterdir())}
             files[CARD] = with_config(card, list(rows)).encode()
             there = {one.rfilename for one in before.siblings or ()}
             gone = sorted(name for name in there - files.keys() if name.partition("/")[0] in _FOLDERS)
-            operations: list[CommitOperation] = [CommitOperationDelete(name) for name in gone]
-            operations += [CommitOperationAdd(name, held) for name, held in files.items()]
+            removed = [CommitOperationDelete(name) for name in gone]
+            added = [CommitOperationAdd(name, held) for name, held in files.items()]
             with self._reporting():
                 commit = self._api.create_commit(
-                    self._name, operations, commit_message=f"{rows.total():,} conversations", repo_type=_TYPE
+                    self._name, [*removed, *added], commit_message=f"{rows.total():,} conversations", repo_type=_TYPE
                 )
         return Pushed(
             url=f"{self._api.endpoint}/datasets/{self._name}",
@@ -129,15 +128,11 @@ class Hub:
             raise Failure(f"{self._url}: {why}: check the network and HF_ENDPOINT, then repeat the command") from error
 
 
-def _finished(dataset: Dataset) -> Path:
-    folder = Path(dataset.folder)
-    if not folder.is_dir():
-        raise Failure(f"{folder} is not a folder: copy the dataset to this machine with soliloquy backup")
+def _require_finished(dataset: Dataset) -> None:
     if "run" not in dataset.manifest or "segments" in dataset.manifest["arrival"]:
-        raise Failure(f"{folder} is not finished: run its command again to finish it")
+        raise Failure(f"{dataset.folder} is not finished: run its command again to finish it")
     if not dataset.count():
-        raise Failure(f"{folder} holds no accepted conversations to push")
-    return folder
+        raise Failure(f"{dataset.folder} holds no accepted conversations to push")
 
 
 def write_rows(dataset: Dataset, folder: Path, shares: Splits) -> Counter[str]:

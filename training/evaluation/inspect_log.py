@@ -10,6 +10,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 from soliloquy.runtime.distribution import NAME, installed_version
 from soliloquy.runtime.files import atomic_file
+from soliloquy.runtime.seeds import digest
 
 _ROLES = {"student": "user", "tutor": "assistant"}
 
@@ -37,15 +38,14 @@ def write_log(path: Path, report: Mapping[str, Any], rows: Sequence[Mapping[str,
 
 
 def _header(report: Mapping[str, Any], ids: Sequence[str], samples: int) -> dict[str, Any]:
-    figures, digest = report["figures"], report["cases"]["sha256"]
+    figures, evaluation = report["figures"], digest(report["cases"]["sha256"], report["name"])
     shares = {name: share["share"] for name, share in figures["metrics"].items()}
     values = {name: value for name, value in {**shares, **figures.get("measures", {})}.items() if value is not None}
     return {
         "version": 2,
         "status": "success",
         "eval": {
-            "eval_id": digest,
-            "run_id": digest,
+            **dict.fromkeys(("eval_id", "run_id", "task_id"), evaluation),
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "task": report["protocol"],
             "dataset": {"name": report["cases"]["put"], "samples": samples, "sample_ids": ids},
