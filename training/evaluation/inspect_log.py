@@ -28,7 +28,8 @@ def write_log(path: Path, report: Mapping[str, Any], rows: Sequence[Mapping[str,
                 "epoch": epochs[row["case"]],
                 "input": row.get("question") or row.get("problem", ""),
                 "target": "",
-                "scores": {metric: {"value": "C" if passed else "I"} for metric, passed in row["passed"].items()},
+                # Not as right or wrong: of a metric such as telling, fewer is better.
+                "scores": {metric: {"value": int(passed)} for metric, passed in row["passed"].items()},
             }
             summaries.append(summary)
             sample = summary | {"messages": list(_messages(row)), "metadata": row}
@@ -38,6 +39,7 @@ def write_log(path: Path, report: Mapping[str, Any], rows: Sequence[Mapping[str,
 
 
 def _header(report: Mapping[str, Any], ids: Sequence[str], samples: int) -> dict[str, Any]:
+    written = datetime.now(UTC).isoformat(timespec="seconds")
     figures, evaluation = report["figures"], digest(report["cases"]["sha256"], report["name"])
     shares = {name: share["share"] for name, share in figures["metrics"].items()}
     values = {name: value for name, value in {**shares, **figures.get("measures", {})}.items() if value is not None}
@@ -46,7 +48,7 @@ def _header(report: Mapping[str, Any], ids: Sequence[str], samples: int) -> dict
         "status": "success",
         "eval": {
             **dict.fromkeys(("eval_id", "run_id", "task_id"), evaluation),
-            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            "created": written,
             "task": report["protocol"],
             "dataset": {"name": report["cases"]["put"], "samples": samples, "sample_ids": ids},
             "model": report["name"],
@@ -63,7 +65,8 @@ def _header(report: Mapping[str, Any], ids: Sequence[str], samples: int) -> dict
                 for name, value in values.items()
             ],
         },
-        "stats": {},
+        # Without both, the viewer shows a duration of NaN days.
+        "stats": {"started_at": written, "completed_at": written},
     }
 
 

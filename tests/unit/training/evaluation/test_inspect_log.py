@@ -44,7 +44,7 @@ def test_inspect_shows_each_case_with_its_scores_and_what_was_said(tmp_path: Pat
     assert log["listed"] == ids
     for result, name in zip(found, ids, strict=True):
         scores, messages = log["samples"][name]
-        assert scores == {metric: "C" if passed else "I" for metric, passed in result.passed.items()}
+        assert scores == {metric: int(passed) for metric, passed in result.passed.items()}
         row = result.as_json()
         said = [["user", row["student"]], ["assistant", row.get("reply")]]
         assert messages == [message for message in said if message[1]]
