@@ -130,7 +130,8 @@ class Ask:
                         raise
                     # The model's context has no more room: the answer stays cut off.
                     break
-                spans.note(**answer_attributes(request, completion))
+                if spans.recording():
+                    spans.note(**answer_attributes(request, completion))
             call.seconds += time.perf_counter() - began
             for name in ("model", "engine", "adapter_digest", "endpoint"):
                 setattr(call, name, getattr(completion, name))

@@ -106,7 +106,8 @@ class ModelByRole:
             )
         )
         endpoint = self._models.endpoints[settings.endpoint]
-        spans.note(endpoint=settings.endpoint, **request_attributes(request, endpoint))
+        if spans.recording():
+            spans.note(endpoint=settings.endpoint, **request_attributes(request, endpoint))
         if not endpoint.takes_records:
             request.ClearField("record")
         completion = await self._answering[settings.endpoint].generate(request, stream_listener)
