@@ -23,7 +23,7 @@ install = $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes 
 FAST := $(filter-out %_sources.py %_unknowns.py %_units.py %_long_texts.py %_labelled.py %_learner.py %_parquet.py %_once_more.py, \
 	$(wildcard $(addsuffix /test_*.py,$(addprefix tests/unit/,. truth runtime recipes))))
 
-.PHONY: help demo check test thorough lint protos kafka observe faults faults-long attack bench dashboards docs pictures images cluster images-check release bundle compose-check chart-cluster chart-node installation servers real lock clean
+.PHONY: help demo check test thorough lint protos kafka observe faults faults-long attack bench dashboards docs site pictures images cluster images-check release bundle compose-check chart-cluster chart-node installation servers real lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -41,12 +41,12 @@ check: .venv/dev ## Check what breaks most often in a minute: style, types of th
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 $(SHARED) $(FAST)
 	@sh tests/javascript.sh test
 
-test: .venv/serve .venv/runsc .venv/kafka .venv/chromium .venv/prometheus .venv/chart ## Run the tests of all promises, set-up included (20 minutes)
+test: .venv/serve .venv/runsc .venv/kafka .venv/chromium .venv/prometheus .venv/chart .venv-site/installed ## Run the tests of all promises, set-up included (20 minutes)
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.once_more -n 3 $(SHARED) $(ALONE:%=--ignore %)
 	$(BIN)/python -m tests.once_more -n 2 $(SHARED) $(ALONE)
 	@sh tests/javascript.sh test
 
-thorough: .venv/serve .venv/runsc .venv/kafka .venv/prometheus .venv/chart .venv/keycloak .venv-spark/installed .venv-tools/installed ## Run the tests marked so: kills, storms, guarded brokers, whole loops on weights (20 minutes)
+thorough: .venv/serve .venv/runsc .venv/kafka .venv/prometheus .venv/chart .venv/keycloak .venv-spark/installed .venv-tools/installed .venv-site/installed ## Run the tests marked so: kills, storms, guarded brokers, whole loops on weights (20 minutes)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m thorough -n 2 $(SHARED)
 
 lint: .venv/dev ## Check style, types and the protobuf contract
@@ -88,6 +88,10 @@ docs: .venv/dev ## Generate the pages that are made from data files
 	$(BIN)/python -m deploy.topics_file
 	$(BIN)/python -m deploy.access_file
 	$(BIN)/python -m deploy.values_table
+
+site: .venv/dev .venv/runsc .venv-site/installed ## Build the documentation's site into site/, with the reference made from the code
+	$(BIN)/python -m deploy.site .venv-site/pages
+	NO_MKDOCS_2_WARNING=1 .venv-site/bin/mkdocs build --strict --quiet
 
 pictures: .venv/serve .venv/runsc .venv/kafka .venv/prometheus ## Draw the dashboards of a run (minutes)
 	$(BIN)/python -m tests.integration.observability.pictures
@@ -151,10 +155,11 @@ lock: .venv/dev ## Resolve the dependencies again and write the lock files
 	$(call SERVER_LOCK,spark)
 	$(call SERVER_LOCK,tools)
 	$(call SERVER_LOCK,vllm) --override tests/servers/vllm.override
+	$(subst pyproject.toml,deploy/site/site.in,$(RESOLVE)) --output-file deploy/site/site.lock
 	for peer in data-designer curator; do $(subst pyproject.toml,benchmarks/peers/$$peer.in,$(RESOLVE)) --output-file benchmarks/peers/$$peer.lock; done
 
 clean: ## Remove everything that the build created
-	rm -rf .venv .venv-vllm .venv-llama-cpp .venv-spark .venv-tools .venv-real .venv-data-designer .venv-curator node_modules .mypy_cache .ruff_cache .pytest_cache dist demo-dataset measured-on-gpu
+	rm -rf .venv .venv-vllm .venv-llama-cpp .venv-spark .venv-tools .venv-real .venv-data-designer .venv-curator .venv-site site node_modules .mypy_cache .ruff_cache .pytest_cache dist demo-dataset measured-on-gpu
 	rm -f soliloquy/v1/*_pb2*.py soliloquy/v1/*_pb2*.pyi soliloquy/v1/*.proto
 	find soliloquy papers services training benchmarks deploy tests protos -name __pycache__ -prune -exec rm -rf {} +
 
@@ -199,6 +204,13 @@ clean: ## Remove everything that the build created
 	CMAKE_ARGS=-DLLAVA_BUILD=OFF CMAKE_BUILD_PARALLEL_LEVEL=2 nice -n 10 \
 		$(BIN)/uv pip install --quiet --python .venv-$*/bin/python --no-deps --require-hashes -r tests/servers/$*.lock
 	@touch $@
+
+# The theme would have a browser load mermaid from elsewhere.
+.venv-site/installed: .venv/bin/python deploy/site/site.lock
+	$(PYTHON) -m venv .venv-site
+	$(BIN)/uv pip install --quiet --python .venv-site/bin/python --no-deps --require-hashes -r deploy/site/site.lock
+	@-cd .venv-site && npm pack --silent mermaid@11.12.1 > packed && tar --strip-components 2 -xzf $$(cat packed) package/dist/mermaid.min.js && rm $$(cat packed) packed \
+		&& echo "198b19442f86f0b46a17e56d3abf744c3a28a3427e66fa8dada3b589a77babcc  mermaid.min.js" | sha256sum --check --quiet && touch installed
 
 # Other generators, for `python -m benchmarks peers`.
 .venv-data-designer/installed .venv-curator/installed: .venv-%/installed: .venv/bin/python benchmarks/peers/%.lock

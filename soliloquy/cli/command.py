@@ -12,7 +12,7 @@ import click
 
 # The topics of options; whoever adds an option adds it there, or sees it among the first.
 _TOPICS = Path(__file__).with_name("topics.toml")
-_ALL = "soliloquy.cli.help_all"
+ALL = "soliloquy.cli.help_all"
 _FIRST = "Options"
 
 
@@ -138,9 +138,9 @@ class Command(click.Command):
         sections: dict[str, list[tuple[str, str]]] = {name: [] for name in (_FIRST, *_topics())}
         topic_of = {flag: topic for topic, options in _topics().items() for flag in options}
         for parameter in self.get_params(ctx):
-            if isinstance(parameter, click.Argument) or not (ctx.meta.get(_ALL) or not _is_rare(parameter)):
+            if isinstance(parameter, click.Argument) or not (ctx.meta.get(ALL) or not _is_rare(parameter)):
                 continue
-            if record := _shown(parameter, variables=_ALL in ctx.meta).get_help_record(ctx):
+            if record := _shown(parameter, variables=ALL in ctx.meta).get_help_record(ctx):
                 topic = next((topic_of[flag] for flag in parameter.opts if flag in topic_of), _FIRST)
                 sections[topic].append(record)
         for name, records in sections.items():
@@ -156,7 +156,7 @@ class Group(click.Group):
 
 def _show_all(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not context.resilient_parsing:
-        context.meta[_ALL] = True
+        context.meta[ALL] = True
         click.echo(context.get_help(), color=context.color)
         context.exit()
 

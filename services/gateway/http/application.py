@@ -65,19 +65,22 @@ HEADERS = {
 }
 
 
-def application(
-    gateway: Gateway, settings: GatewaySettings, access: Access, stopping: asyncio.Event, more: Iterable[HttpRoute] = ()
-) -> Starlette:
-    """`more` adds routes; streams end when `stopping` is set."""
-    offered = (
+def routes(gateway: Gateway, settings: GatewaySettings) -> tuple[HttpRoute, ...]:
+    return (
         *RunRoutes(gateway).all(),
         *Downloads(gateway, settings.datasets).routes(),
         choices(gateway, settings.models),
         problems(gateway),
         training(settings.adapters, settings.evaluations),
         *SESSION,
-        *more,
     )
+
+
+def application(
+    gateway: Gateway, settings: GatewaySettings, access: Access, stopping: asyncio.Event, more: Iterable[HttpRoute] = ()
+) -> Starlette:
+    """`more` adds routes; streams end when `stopping` is set."""
+    offered = (*routes(gateway, settings), *more)
     page = HttpRoute("GET", "/", "", _show_page, media="text/html")
     signing_in = SignIn(access.issuer).routes() if access.issuer else ()
     by_path: defaultdict[str, dict[str, HttpRoute]] = defaultdict(dict)

@@ -170,13 +170,13 @@ class Schemas:
         }
 
 
-def openapi_route(routes: Iterable[HttpRoute]) -> HttpRoute:
+def openapi(routes: Iterable[HttpRoute]) -> Schema:
     schemas = Schemas()
     paths: dict[str, Schema] = {}
     for route in routes:
         place = _BRACES.sub(r"{\1}", route.path)
         paths.setdefault(place, {})[route.method.lower()] = _operation(route, schemas)
-    document: Schema = {
+    return {
         "openapi": "3.1.0",
         "info": {
             "title": "Soliloquy",
@@ -194,8 +194,10 @@ def openapi_route(routes: Iterable[HttpRoute]) -> HttpRoute:
         },
     }
 
+
+def openapi_route(routes: Iterable[HttpRoute]) -> HttpRoute:
     # Encoded once: everybody may ask for it.
-    content = to_json(document)
+    content = to_json(openapi(routes))
 
     async def show(_: RequestContext) -> Response:
         """This document."""
