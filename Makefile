@@ -93,7 +93,8 @@ site: .venv/dev .venv/runsc .venv-site/installed ## Build the documentation's si
 	$(BIN)/python -m deploy.site .venv-site/pages
 	NO_MKDOCS_2_WARNING=1 .venv-site/bin/mkdocs build --strict --quiet
 
-pictures: .venv/serve .venv/runsc .venv/kafka .venv/prometheus ## Draw the dashboards of a run (minutes)
+pictures: .venv/serve .venv/runsc .venv/kafka .venv/chromium .venv/prometheus ## Draw the console and the dashboards of a run (minutes)
+	$(BIN)/python -m tests.e2e.console.pictures
 	$(BIN)/python -m tests.integration.observability.pictures
 
 # A build needs no more than Python, git and an engine.
