@@ -9,7 +9,7 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn
 from rich.text import Text
 
-from soliloquy.cli.terminal import echo, open_console
+from soliloquy.cli.terminal import echo, is_screen, open_console
 from soliloquy.runs.progress import RunCounts, Show, WaitingCalls
 
 # Between two lines where standard error is no terminal.
@@ -58,7 +58,7 @@ def count(unit: str, total: int, *, quiet: bool, done: int = 0) -> Iterator[Show
     pace, progress = Pace(total, done), bar()
     if quiet:
         yield lambda done, figures, fault: None
-    elif not progress.console.is_terminal:
+    elif not is_screen(progress.console):
         yield _lines(unit, total, pace)
     else:
         task = progress.add_task(unit, total=total, completed=done, figures="")

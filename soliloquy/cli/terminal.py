@@ -74,6 +74,11 @@ def open_console(**options: Any) -> "Console":
     return _visible_console()(highlight=False, markup=False, **options)
 
 
+def is_screen(console: "Console") -> bool:
+    """Whether lines can be drawn anew: FORCE_COLOR, which notebooks set, makes a terminal of anything."""
+    return console.is_terminal and console.file.isatty()
+
+
 @functools.cache
 def _visible_console() -> "type[Console]":
     # Most commands print no table.

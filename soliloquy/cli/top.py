@@ -19,7 +19,7 @@ from soliloquy.cli.observe import processes_of_up
 from soliloquy.cli.options import ADDRESS, AS_JSON, DURATION
 from soliloquy.cli.progress import duration
 from soliloquy.cli.scraping import Interval, Scrape, scrape
-from soliloquy.cli.terminal import echo, open_console
+from soliloquy.cli.terminal import echo, is_screen, open_console
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.topics import TOPIC_OF
 from soliloquy.v1.events_pb2 import TurnHeld
@@ -58,7 +58,7 @@ def top(
                 echo(json.dumps(asdict(now)))
                 if once:
                     return
-        elif once or not terminal.is_terminal:
+        elif once or not is_screen(terminal):
             terminal.print(view(next(overviews)))
         else:
             with Live(console=terminal, screen=True, auto_refresh=False) as live:

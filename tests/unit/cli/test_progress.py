@@ -51,7 +51,12 @@ def test_calls_are_named_once_they_hold_the_work_up(calls: dict[str, Any], fault
     assert calls_line(WaitingCalls(**calls), fault) == words
 
 
-def test_a_log_gets_plain_lines_and_few(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("colours", ["", "1"])
+def test_a_log_gets_plain_lines_and_few(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, colours: str
+) -> None:
+    # Notebooks set it, and are no terminal.
+    monkeypatch.setenv("FORCE_COLOR", colours)
     counts = RunCounts(accepted=2, rejected=1, reason="length")
     with progress_bar(wanted=4, resumed_from=0) as show:
         show(RunCounts(accepted=1, rejected=0), "")
