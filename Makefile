@@ -8,6 +8,7 @@ RESOLVE = $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-vers
 # The tests start hundreds of processes; without cached bytecode each would compile all its imports.
 unexport PYTHONDONTWRITEBYTECODE
 
+PEERS = curator data-designer distilabel
 SERVER_LOCK = $(subst pyproject.toml,tests/servers/$(1).in,$(RESOLVE:--universal=--python-platform x86_64-manylinux_2_28)) --output-file tests/servers/$(1).lock
 # Tests wait a lot, so three processes keep two cores busy. tests/conftest.py groups the tests of one process.
 SHARED := --dist loadscope --no-loadscope-reorder
@@ -157,10 +158,10 @@ lock: .venv/dev ## Resolve the dependencies again and write the lock files
 	$(call SERVER_LOCK,tools)
 	$(call SERVER_LOCK,vllm) --override tests/servers/vllm.override
 	$(subst pyproject.toml,deploy/site/site.in,$(RESOLVE)) --output-file deploy/site/site.lock
-	for peer in data-designer curator; do $(subst pyproject.toml,benchmarks/peers/$$peer.in,$(RESOLVE)) --output-file benchmarks/peers/$$peer.lock; done
+	for peer in $(PEERS); do $(subst pyproject.toml,benchmarks/peers/$$peer.in,$(RESOLVE)) --output-file benchmarks/peers/$$peer.lock; done
 
 clean: ## Remove everything that the build created
-	rm -rf .venv .venv-vllm .venv-llama-cpp .venv-spark .venv-tools .venv-real .venv-data-designer .venv-curator .venv-site site node_modules .mypy_cache .ruff_cache .pytest_cache dist demo-dataset measured-on-gpu
+	rm -rf .venv .venv-vllm .venv-llama-cpp .venv-spark .venv-tools .venv-real $(PEERS:%=.venv-%) .venv-site site node_modules .mypy_cache .ruff_cache .pytest_cache dist demo-dataset measured-on-gpu
 	rm -f soliloquy/v1/*_pb2*.py soliloquy/v1/*_pb2*.pyi soliloquy/v1/*.proto
 	find soliloquy papers services training benchmarks deploy tests protos -name __pycache__ -prune -exec rm -rf {} +
 
@@ -214,7 +215,7 @@ clean: ## Remove everything that the build created
 		&& echo "198b19442f86f0b46a17e56d3abf744c3a28a3427e66fa8dada3b589a77babcc  mermaid.min.js" | sha256sum --check --quiet && touch installed
 
 # Other generators, for `python -m benchmarks peers`.
-.venv-data-designer/installed .venv-curator/installed: .venv-%/installed: .venv/bin/python benchmarks/peers/%.lock
+$(PEERS:%=.venv-%/installed): .venv-%/installed: .venv/bin/python benchmarks/peers/%.lock
 	$(PYTHON) -m venv .venv-$*
 	$(BIN)/uv pip install --quiet --python .venv-$*/bin/python --no-deps --require-hashes -r benchmarks/peers/$*.lock
 	@touch $@

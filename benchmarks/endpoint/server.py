@@ -7,6 +7,7 @@ from typing import Any
 from aiohttp import web
 
 from benchmarks.endpoint import dialects as spoken
+from benchmarks.endpoint.arrivals import Arrivals
 from benchmarks.endpoint.batches import FakeBatches
 from benchmarks.endpoint.file_batches import FileRoutes
 from benchmarks.endpoint.invoice import Invoice, PrefixCache
@@ -40,6 +41,7 @@ class FakeEndpoint(FakeServer):
         works = self._message_line if takes_messages else self._line
         self.batches = FakeBatches(works, settings.batch_faults, seconds=settings.batch_latency, seed=settings.seed)
         self.invoice = Invoice()
+        self._arrivals = Arrivals()
         # Counts the requests of a form that the dialect refuses.
         self.refused = 0
 
@@ -54,6 +56,7 @@ class FakeEndpoint(FakeServer):
     def add_routes(self, router: web.UrlDispatcher) -> None:
         super().add_routes(router)
         router.add_get(f"{self.path}/invoice", self._bill)
+        router.add_get(f"{self.path}/arrivals", self._count)
         if self._form:
             self._routes(self.batches, self._form).add_to(router, self.path)
 
@@ -104,10 +107,16 @@ class FakeEndpoint(FakeServer):
     async def _bill(self, _: web.Request) -> web.StreamResponse:
         return web.json_response(self.invoice.lines)
 
+    async def _count(self, _: web.Request) -> web.StreamResponse:
+        return web.json_response(self._arrivals.summary())
+
     async def _complete(self, request: web.Request) -> web.StreamResponse:
         if self.query and self.query.removeprefix("?").partition("=")[0] not in request.query:
             raise RefusedRequest(404, "Resource not found", code="404")
-        return await super()._complete(request)
+        self._arrivals.arrive(await request.read())
+        answer = await super()._complete(request)
+        self._arrivals.answer()
+        return answer
 
     async def _line(self, params: dict[str, Any], headers: Mapping[str, str]) -> tuple[int, Any]:
         """Works on a request of a batch; returns the status and the body of its answer."""

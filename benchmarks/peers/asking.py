@@ -1,9 +1,7 @@
-"""Says what every peer asks, and times each; it runs in environments that hold nothing of this project."""
+"""Says what every peer asks, and measures each; it runs in environments that hold nothing of this project."""
 
-import json
 import os
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,14 +19,16 @@ class Job(NamedTuple):
     folder: Path
 
 
-def prompt(role: str, conversation: object, last: object) -> str:
-    return f"You are the {role} of conversation {conversation}. {'Be brief and kind. ' * 40}Answer to this: {last}"
+def prompt(place: int, conversation: object, last: object) -> str:
+    """Returns the prompt of an answer, which differs from every other: the endpoint counts those that come twice."""
+    who = f"You are the {ROLES[place]} of conversation {conversation} and write message {place}."
+    return f"{who} {'Be brief and kind. ' * 40}Answer to this: {last}"
 
 
 @contextmanager
 def measured() -> Iterator[Job]:
-    """Reads the job from the command line and prints what it took, without the imports before it."""
+    """Reads the job from the command line and prints its CPU seconds, without those of the imports before it."""
     url, conversations, at_once, folder = sys.argv[1:]
-    began, cpu = time.perf_counter(), sum(os.times()[:4])
+    before = sum(os.times()[:4])
     yield Job(url, int(conversations), int(at_once), Path(folder))
-    print(json.dumps({"seconds": time.perf_counter() - began, "cpu_seconds": sum(os.times()[:4]) - cpu}))
+    print(sum(os.times()[:4]) - before)

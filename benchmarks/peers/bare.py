@@ -15,8 +15,8 @@ async def generate(job: Job) -> None:
     async def converse(session: aiohttp.ClientSession) -> None:
         while (number := next(numbers)) < job.conversations:
             said = [""]
-            for role in ROLES:
-                asked = [{"role": "user", "content": prompt(role, number, said[-1])}]
+            for place in range(len(ROLES)):
+                asked = [{"role": "user", "content": prompt(place, number, said[-1])}]
                 async with session.post(
                     f"{job.url}/chat/completions", json={"model": MODEL, "messages": asked}
                 ) as answer:

@@ -1,4 +1,7 @@
-"""The stages, the embedded log, the client of hosted models and the collector of this project, with fixed prompts."""
+"""The stages, the embedded log, the client of hosted models and the collector of this project, with fixed prompts.
+
+A second start goes on from the log and the dataset, as `soliloquy generate` does.
+"""
 
 import asyncio
 import time
@@ -6,7 +9,7 @@ import time
 import uvloop
 
 from benchmarks.peers.asking import MODEL, ROLES, Job, measured, prompt
-from soliloquy.runtime.events import Event, Outcome, emit, first_event
+from soliloquy.runtime.events import Outcome, emit, first_event
 from soliloquy.runtime.handling import Service
 from soliloquy.runtime.model.keys import Key
 from soliloquy.runtime.model.openai_client import OpenAIClient
@@ -27,35 +30,37 @@ _GRACE_SECONDS = 5.0
 async def generate(job: Job) -> None:
     endpoint = Endpoint(engine="openai", base_url=job.url, max_concurrency=job.at_once)
     model = RemoteModel("peers", endpoint, OpenAIClient("peers", endpoint, Key("", "")))
-    collected, done = 0, asyncio.Event()
+    done = asyncio.Event()
 
-    async def ask(role: str, conversation: Conversation, last: str) -> str:
-        asked = Message(role="user", text=prompt(role, conversation.ordinal, last))
-        return (await model.generate(GenerateRequest(role=role, prompt=MODEL, messages=[asked]))).text
+    async def ask(place: int, conversation: Conversation, last: str) -> str:
+        asked = Message(role="user", text=prompt(place, conversation.ordinal, last))
+        return (await model.generate(GenerateRequest(role=ROLES[place], prompt=MODEL, messages=[asked]))).text
 
     async def student(event: ConversationStarted | TutorReplied) -> Outcome:
         conversation = event.conversation
         last = conversation.turns[-1].tutor.text if conversation.turns else ""
+        place = 2 * len(conversation.turns)
         turn = conversation.turns.add(number=len(conversation.turns) + 1)
-        turn.student.text = await ask("student", conversation, last)
+        turn.student.text = await ask(place, conversation, last)
         return emit(StudentReplied(conversation=conversation))
 
     async def tutor(event: StudentReplied) -> Outcome:
         conversation = event.conversation
         turn = conversation.turns[-1]
-        turn.tutor.text = await ask("tutor", conversation, turn.student.text)
+        turn.tutor.text = await ask(2 * len(conversation.turns) - 1, conversation, turn.student.text)
         if 2 * len(conversation.turns) < len(ROLES):
             return emit(TutorReplied(conversation=conversation))
         conversation.ending = Ending.ENDING_SOLVED
         return emit(ConversationFinished(conversation=conversation))
 
     async with EmbeddedTransport(job.folder / "log.sqlite") as log, datasets_of(LiveSettings(data=job.folder)) as store:
+        started = [_started(number) for number in range(job.conversations)]
+        missing = {one.id for one in started if not await store.holds(one)}
 
         async def collect(event: ConversationFinished) -> Outcome:
-            nonlocal collected
             await store.add(event.conversation, [])
-            collected += 1
-            if collected == job.conversations:
+            missing.discard(event.conversation.id)
+            if not missing:
                 done.set()
             return emit()
 
@@ -72,17 +77,19 @@ async def generate(job: Job) -> None:
         async with asyncio.TaskGroup() as tasks:
             for stage in stages:
                 tasks.create_task(stage.run())
-            await log.publish([_started(number) for number in range(job.conversations)])
+            if not any(backlog.events for backlog in await log.backlog()):
+                fresh = [ConversationStarted(conversation=one) for one in started if one.id in missing]
+                await log.publish([first_event(event, source="peers", time=time.time()) for event in fresh])
             await done.wait()
             for stage in stages:
                 stage.stop(_GRACE_SECONDS)
     await model.close()
 
 
-def _started(number: int) -> Event:
+def _started(number: int) -> Conversation:
     conversation = Conversation(id=f"{number:024x}", ordinal=number, run=Run(id="peers"))
     conversation.problem.CopyFrom(Problem(id=f"{number:024x}", question="What is asked?"))
-    return first_event(ConversationStarted(conversation=conversation), source="peers", time=time.time())
+    return conversation
 
 
 if __name__ == "__main__":
