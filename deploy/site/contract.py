@@ -12,7 +12,7 @@ from soliloquy.recipes.labels import PATHS, columns_of, labels_of
 from soliloquy.recipes.packages import known_recipes
 from soliloquy.runs.assembly import declared, steering
 from soliloquy.runtime.arrow import pa
-from soliloquy.runtime.topics import TOPICS, shapes
+from soliloquy.runtime.topics import TOPICS, Shape, shapes
 from soliloquy.runtime.transports.kafka.asyncapi import received, sent
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Timings
@@ -157,11 +157,19 @@ def topics_page() -> str:
             ", ".join(dict.fromkeys(one.name for one in services if topic.name in topics(one)))
             for topics in (received, sent)
         )
-        configs = ", ".join(code(f"{name}={value}") for name, value in sorted(kept[topic.name].configs.items()))
         meaning = f"{prose(comments().get(message.name, ''))} {', '.join(map(code, message.fields_by_name))}"
-        rows.append((code(topic.name), f"{message.name} by {topic.key}", meaning, writers, readers, configs))
+        rows.append(
+            (code(topic.name), f"{message.name} by {topic.key}", meaning, writers, readers, _kept(kept[topic.name]))
+        )
     return (
         "# Topics\n\nEvents are protobuf messages, and hold the conversation so far. A topic whose events are handled "
         "has `.retry` and `.dlq` beside it. `soliloquy asyncapi` prints the same as an AsyncAPI document.\n\n"
         + table(("topic", "message by key", "meaning and fields", "written by", "read by", "kept"), rows)
     )
+
+
+def _kept(shape: Shape) -> str:
+    if "compact" in shape.configs["cleanup.policy"]:
+        return "the latest of each key"
+    milliseconds = int(shape.configs["retention.ms"])
+    return "always" if milliseconds < 0 else f"{milliseconds / 86_400_000:g} days"

@@ -20,10 +20,14 @@ def convert(notebook: Path, out: Path, *, execute: bool) -> Path:
     with tempfile.TemporaryDirectory() as place:
         variables = environment(Path(place) / "environment", JUPYTER)
         copied = shutil.copy(notebook, place)
-        options = ["--to", "markdown", "--output-dir", str(out), *["--execute"] * execute]
-        variables |= {"JUPYTER_PATH": str(JUPYTER / "share/jupyter"), "NO_COLOR": "1"}
-        command = ["python", "-m", "nbconvert", *options, copied]
-        done = subprocess.run(command, env=variables, stderr=subprocess.PIPE, text=True, check=False)
-        if done.returncode:
-            raise ChildProcessError(f"{notebook}: {done.stderr}")
+        # A page shows no progress bars; Jupyter has every command take its output for a terminal.
+        variables |= {"JUPYTER_PATH": str(JUPYTER / "share/jupyter"), "TTY_COMPATIBLE": "0"}
+        steps = [["--to", "notebook", "--inplace", "--execute"]] * execute
+        # What a command printed comes in pieces.
+        steps += [["--to", "markdown", "--output-dir", str(out), "--CoalesceStreamsPreprocessor.enabled=True"]]
+        for options in steps:
+            command = ["python", "-m", "nbconvert", *options, copied]
+            done = subprocess.run(command, env=variables, stderr=subprocess.PIPE, text=True, check=False)
+            if done.returncode:
+                raise ChildProcessError(f"{notebook}: {done.stderr}")
     return out / f"{notebook.stem}.md"

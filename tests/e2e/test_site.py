@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -48,8 +49,11 @@ def test_the_reference_has_every_command_route_topic_and_column(built: Path) -> 
 @needs_site
 def test_notebooks_run_to_their_last_cell_and_their_pages_show_what_they_print(built: Path) -> None:
     pages = built / "examples/notebooks"
-    assert "30 accepted of 30" in (pages / "explore-a-dataset/index.html").read_text("utf-8")
-    assert "4 rows in dialogues.jsonl" in (pages / "write-a-recipe/index.html").read_text("utf-8")
+    explored = (pages / "explore-a-dataset/index.html").read_text("utf-8")
+    assert re.search(r"30 accepted of 30, 0 rejected +\nturns +\d+, \d+ with a calculation", explored)
+    recipe = (pages / "write-a-recipe/index.html").read_text("utf-8")
+    assert "4 rows in dialogues.jsonl" in recipe
+    assert "\x1b" not in recipe
 
 
 @needs_site

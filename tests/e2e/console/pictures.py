@@ -24,7 +24,9 @@ async def take(page: Page, served: Site, folder: Path) -> None:
     await page.until("document.querySelector('.turns > li')")
     await page.press("s")
     await page.until("!document.querySelector('details.soliloquy:not([open])')")
-    await page.evaluate("document.querySelector('pre.code').scrollIntoView({block: 'center'})")
+    # The page scrolls smoothly by itself.
+    await page.evaluate("scrollTo({top: 560, behavior: 'instant'})")
+    await page.until("scrollY > 500")
     await page.picture(folder / "conversation.png")
     await page.sized(360, 740, scale=2, mobile=True)
     await gone(page, "runs", "Runs")
