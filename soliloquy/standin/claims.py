@@ -31,11 +31,21 @@ def claims_in(text: str, results: Iterable[Quantity]) -> list[dict[str, str]]:
 
 
 def read(scene: Scene, rng: Random) -> str:
-    """Reads the settled values that a student's message comes to; leaves open all else, and what a tutor tells."""
+    """Reads the settled values that a student's message comes to, also where their unit is another.
+
+    Leaves open all else, and what a tutor tells.
+    """
     ledger = ledger_of(scene.problem)
     by_student, message = scene.slot("speaker") == "student", scene.slot("message")
-    results = [one.quantity for one in ledger.results if by_student and judge_text(message, one, ledger)]
-    claims = [{"Quantity": one.symbol, "Value": format_number(one.value), "Unit": one.unit} for one in results]
+    claims = []
+    for one in ledger.results if by_student else ():
+        own, right = one.quantity, judge_text(message, one, ledger)
+        if right:
+            claims.append({"Quantity": own.symbol, "Value": format_number(own.value), "Unit": own.unit})
+        elif right is False:
+            alike = [said for said in quantities_in(message) if said.unit is not None and same(said.value, own.value)]
+            texts = [message[said.start : said.end].strip() for said in alike]
+            claims += [{"Quantity": own.symbol, "Value": text, "Unit": ""} for text in texts]
     return json.dumps({"Claims": claims or None}, ensure_ascii=False)
 
 

@@ -180,7 +180,7 @@ function ownProblems(source) {
       const { name, problems, faults, open } = await call("POST", "/v1/problems", { name: chosen.name, text: await chosen.text() });
       const found = faults.length ? faults : open;
       told.replaceChildren(
-        element("p", { class: faults.length ? "fault" : "" }, faults.length ? `${counted(faults.length, "line")} of ${chosen.name} cannot be used:` : `${counted(problems, "problem")}, no faults in the arithmetic${open.length ? `; ${counted(open.length, "problem")} with open numbers:` : "."}`),
+        element("p", { class: faults.length ? "fault" : "" }, faults.length ? `${counted(faults.length, "line")} of ${chosen.name} cannot be used:` : `${counted(problems, "problem")}, no faults in the arithmetic${open.length ? `; ${counted(open.length, "problem")} whose answer is open:` : "."}`),
         element("ul", null, found.slice(0, MOST_FAULTS).map((/** @type {string} */ line) => element("li", null, `line ${line}`))));
       if (!name) return;
       const there = [...source.options].find((option) => option.value === name) || element("option", { value: name }, name);

@@ -119,7 +119,7 @@ def check(*, as_json: bool = AS_JSON, source: str) -> int:
     uses = {} if families or found else dict(_uses(path))
     lines = [*found, *doubts]
     if not found:
-        unread = f" that could be read; problems with open numbers: {len(doubts)}" if doubts else ""
+        unread = f" that could be read; problems whose answer is open: {len(doubts)}" if doubts else ""
         checked = f"{len(families)} families, no faults" if families else "no faults in the arithmetic"
         lines.append(f"{source}: {checked}{unread}")
         if not families:

@@ -12,12 +12,13 @@ from pydantic import ValidationError
 
 from soliloquy.problems.book import as_one_line
 from soliloquy.problems.files.imported_row import own_row
-from soliloquy.problems.files.problem_from_row import BadField, check_row, problem_from_row, problem_id
+from soliloquy.problems.files.problem_from_row import BadField, problem_from_row, problem_id
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.problems.files.reading.json_rows import NotJson, parse_json
 from soliloquy.problems.files.reading.rows import TextLine, UnreadableSource, lines
 from soliloquy.problems.files.row_faults import refusal
 from soliloquy.problems.files.source_format import READERS
+from soliloquy.truth.ledger import doubt_about
 from soliloquy.v1.conversation_pb2 import Problem
 
 Made = TypeVar("Made")
@@ -62,12 +63,12 @@ def read_problems(path: Path) -> list[Problem]:
 
 
 def problem_faults(path: Path, report_open: Callable[[str], None] = lambda _: None) -> Iterator[str]:
-    """Yields the first fault of each line, without building the problems; reports what is open in the others."""
+    """Yields the first fault of each line; reports why the answers of the others are open."""
     line_of: dict[str, int] = {}
     try:
         for line in text_lines(path):
             try:
-                if doubt := _made(path, line, lambda row, source: check_row(row).doubt, line_of):
+                if doubt := doubt_about(_made(path, line, problem_from_row, line_of)):
                     report_open(f"{path}:{line.number}: {doubt}")
             except UnreadableSource as bad:
                 yield str(bad)

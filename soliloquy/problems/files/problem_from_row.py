@@ -233,6 +233,9 @@ def _answer(row: ProblemRow, steps: list[pb.Step]) -> pb.Quantity | None:
         return numeric[-1].result if numeric and "answer" not in row.extra else None
     if numeric and _is_answer(numeric[-1].result, row.answer) and not _is_cut(numeric[-1].result, row.answer):
         last = numeric[-1]
+        if _is_converted(last.result, row.answer):
+            steps.append(_conversion(len(steps) + 1, last.result, row.answer))
+            return steps[-1].result
         last.result.unit = row.answer.unit or last.result.unit
         for slip in last.slips:
             slip.unit = last.result.unit
@@ -248,6 +251,29 @@ def _answer(row: ProblemRow, steps: list[pb.Step]) -> pb.Quantity | None:
         )
     )
     return steps[-1].result
+
+
+def _is_converted(result: pb.Quantity, answer: AnswerRow) -> bool:
+    """Whether an answer has another number than the result that it is, because of its unit."""
+    own, wanted = unit(result.unit), unit(answer.unit)
+    return bool(own.measure and wanted.measure) and not math.isclose(wanted.of(result.value, own), result.value)
+
+
+def _conversion(number: int, result: pb.Quantity, answer: AnswerRow) -> pb.Step:
+    own, wanted = unit(result.unit), unit(answer.unit)
+    # Temperatures are not multiplied.
+    is_scaled = not own.offset and not wanted.offset
+    factor = tidy(own.factor / wanted.factor)
+    text = f"{result.symbol} * {factor:.15g}" if factor >= 1 else f"{result.symbol} / {tidy(1 / factor):.15g}"
+    return file_step(
+        number=number,
+        ask=f"How much is that in {answer.unit}?",
+        explanation=f"{format_value(result.value, result.unit)} is {format_value(answer.value, answer.unit)}.",
+        kind="convert",
+        expression=parse_expression(text) if is_scaled else None,
+        inputs=[result] if is_scaled else [],
+        result=pb.Quantity(symbol="answer", name="answer", value=answer.value, unit=answer.unit),
+    )
 
 
 def _concludes(solution: str, answer: AnswerRow) -> bool:

@@ -135,3 +135,10 @@ async def test_the_stand_in_reads_by_patterns_and_leaves_open_what_is_no_known_v
     made.turns[-1].student.text = "It is 123456.789 of them, I think."
     read = await with_claims(made, READ["soliloquy"], ScriptedEngine())
     assert read.turns[-1].student.claims_by == CLAIM_READER_UNSPECIFIED
+
+
+@pytest.mark.parametrize(("text", "unit"), [("180000 kg", "kg"), ("It is 180000 km.", "km"), ("180 kJ", "J")])
+async def test_the_stand_in_reads_the_right_number_with_the_unit_that_it_has(text: str, unit: str) -> None:
+    made = await with_claims(said(text), READ["soliloquy"], ScriptedEngine())
+    [read] = made.turns[-1].student.claims
+    assert (read.quantity, read.value, read.unit) == ("W", 180000, unit)
