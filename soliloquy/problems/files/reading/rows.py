@@ -50,7 +50,7 @@ def missing_column(needed: Iterable[Alternatives], there: Collection[str]) -> st
             known = [repr(name)[:40] for name in there]
             more = f" and {len(known) - _MOST_NAMES} more" if len(known) > _MOST_NAMES else ""
             listed = ", ".join(known[:_MOST_NAMES]) or "none"
-            return f"no column {missing}; there are: {listed}{more}; --columns says which is which"
+            return f"no column {missing}; there are: {listed}{more}; --columns OURS=THEIRS,.. says which is which"
     return ""
 
 
