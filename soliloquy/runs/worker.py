@@ -275,20 +275,22 @@ async def _main() -> None:
         loop.add_signal_handler(signal.SIGTERM, stopped.set)
         others: list[str] = []
         closed = asyncio.create_task(_hear(lifeline, others))
-        closed.add_done_callback(_end_unsupervised)
+        # A signal to stop may come together with the end of the lifeline.
+        closed.add_done_callback(lambda _: closed.cancelled() or loop.call_later(SOON_SECONDS, _end_unless, stopped))
         await work(Assignment.from_json(line), stopped, _tell, _report, others)
         closed.cancel()
+
+
+def _end_unless(stopped: asyncio.Event) -> None:
+    """Ends at once, unless it is stopped and ends within its grace period."""
+    if not stopped.is_set():
+        os._exit(Broken.exit_code)
 
 
 async def _hear(lifeline: asyncio.StreamReader, others: list[str]) -> None:
     """Keeps the faults of other processes up to date, until the lifeline closes."""
     async for line in lifeline:
         others[:] = json.loads(line)
-
-
-def _end_unsupervised(closed: asyncio.Task[None]) -> None:
-    if not closed.cancelled():
-        os._exit(Broken.exit_code)
 
 
 def _tell(line: str) -> None:

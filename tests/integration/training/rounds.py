@@ -49,7 +49,8 @@ class Evaluating:
         self.put.append(out)
         ids = {case.conversation.problem.id for case in cases.cases}
         put = {"sha256": cases.digest, "problem_ids": sorted(ids | set(self.about))}
-        report = {"name": out.name, "cases": {"put": "1 question", **put}, "figures": figures(found)}
+        about = {"protocol": "soliloquy", "name": out.name}
+        report = {**about, "cases": {"put": "1 question", **put}, "figures": figures(found)}
         write_report(out, report, found, page(report, found))
         return report
 
