@@ -51,7 +51,8 @@ def test_rows_that_cannot_be_used_are_reported_and_counted(tmp_path: Path) -> No
     counts = {"read": 3, "written": 1, "refused": 1, "repeated": 1, "unread": 0, "text_answers": 0}
     assert json.loads(result.stdout) == counts
     assert result.stderr.splitlines() == [
-        "theirs.jsonl:1: solution: no column 'answer'; there are: 'question'; --columns OURS=THEIRS,.. says which is which",
+        "theirs.jsonl:1: solution: no column 'answer'; there are: 'question'; "
+        "--columns OURS=THEIRS,.. says which is which",
         "theirs.jsonl:3: question: the same as at theirs.jsonl:2",
     ]
 
