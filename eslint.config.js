@@ -2,7 +2,7 @@ import js from "@eslint/js";
 import globals from "globals";
 
 export default [
-  { ignores: [".venv*/", "node_modules/"] },
+  { ignores: [".venv*/", "node_modules/", "site/"] },
   js.configs.recommended,
   {
     files: ["services/**/*.js", "soliloquy/**/*.js"],
