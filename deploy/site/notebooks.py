@@ -23,7 +23,7 @@ def convert(notebook: Path, out: Path, *, execute: bool) -> Path:
         # A page shows no progress bars; Jupyter has every command take its output for a terminal.
         variables |= {"JUPYTER_PATH": str(JUPYTER / "share/jupyter"), "TTY_COMPATIBLE": "0"}
         steps = [["--to", "notebook", "--inplace", "--execute"]] * execute
-        # What a command printed comes in pieces.
+        # The text that a command printed comes in pieces.
         steps += [["--to", "markdown", "--output-dir", str(out), "--CoalesceStreamsPreprocessor.enabled=True"]]
         for options in steps:
             command = ["python", "-m", "nbconvert", *options, copied]

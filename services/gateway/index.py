@@ -17,9 +17,10 @@ from soliloquy.v1.gateway_pb2 import (
     ListConversationsResponse,
     Verdict,
 )
+from soliloquy_services.gateway.collected import broken_rules
 from soliloquy_services.gateway.database import Database
 from soliloquy_services.gateway.requests import bad_page_token, checked_size
-from soliloquy_services.gateway.runs import KnownRun, broken_rules
+from soliloquy_services.gateway.runs import KnownRun
 
 # Attempts at problems, and problems that were begun late, are among the rows that are looked through.
 _ROWS_A_PROBLEM = 8

@@ -30,7 +30,7 @@ class Offered:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CheckedFile:
-    # What a run calls it; empty for a file with faults, which is not kept.
+    # As a run calls it; empty for a file with faults, which is not kept.
     name: str
     problems: int
     # By line: all faults, and the numbers that rest on nothing.

@@ -22,6 +22,7 @@ from soliloquy.v1.events_pb2 import (
 from soliloquy.v1.gateway_pb2 import DatasetState, ListRunsRequest, ListRunsResponse, RunStatus
 from soliloquy.v1.runs_pb2 import Run, RunRequest, RunState
 from soliloquy_services.gateway.access.tenants import owner_of, sees
+from soliloquy_services.gateway.collected import broken_rules, is_given_up
 from soliloquy_services.gateway.pace import Pace
 from soliloquy_services.gateway.requests import default_name, name_of, page
 
@@ -59,7 +60,7 @@ class KnownRun:
     pace: Pace = field(default_factory=Pace)
     # The collector's latest word on its dataset.
     stored: RunStored = field(default_factory=RunStored)
-    # What the student was told.
+    # The latest word to the student.
     held: RunHeld = field(default_factory=RunHeld)
     # The database's count of changes at the latest one of this run, and 1 until its topic has the latest `changed`.
     revision: int = 0
@@ -339,15 +340,3 @@ def judged(progress: RunProgress) -> int:
 def state_name(state: RunState) -> str:
     """Returns the state as a word, such as "running"."""
     return RunState.Name(state).removeprefix("RUN_STATE_").lower()
-
-
-def broken_rules(reasons: Iterable[str]) -> list[str]:
-    """Returns the rules that the reasons of a rejection name, each once: "length: turn 2: long" names length."""
-    return sorted({reason.partition(":")[0] for reason in reasons})
-
-
-def is_given_up(collected: ConversationCollected) -> bool:
-    """Whether its problem has no attempt left and none was accepted."""
-    conversation = collected.conversation
-    last = conversation.attempt + 1 >= conversation.run.max_attempts
-    return not collected.accepted and (last or conversation.ending == Ending.ENDING_UNFIT)

@@ -48,7 +48,7 @@ class Schedules:
                     continue
                 key, first = (name, template.schedule), template.next_after(now - LATE)
                 at = max(due.get(key, first), first)
-                # Of several times that have passed, the latest counts.
+                # The latest of several times that have passed counts.
                 while (later := template.next_after(at)) <= now:
                     at = later
                 due[key] = later if at <= now and await self._is_settled(name, template, at) else at

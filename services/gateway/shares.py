@@ -33,7 +33,7 @@ class Shares:
         self._clock = clock
         self._made_at = -math.inf
         self._shares: dict[str, int] = {}
-        # Those of them that are less than their runs could use.
+        # The shares that are less than their runs could use.
         self._limited: dict[str, int] = {}
         # How many conversations of each run may be counted until its tenant has had those of its day.
         self._last: dict[str, float] = {}

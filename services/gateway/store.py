@@ -24,10 +24,11 @@ from soliloquy.v1.gateway_pb2 import FinishedConversation
 from soliloquy.v1.runs_pb2 import RunState
 from soliloquy_services.gateway import places
 from soliloquy_services.gateway.changes import turned
+from soliloquy_services.gateway.collected import is_given_up
 from soliloquy_services.gateway.database import Database
 from soliloquy_services.gateway.index import Index, kind_of
 from soliloquy_services.gateway.lease import Lease, Overtaken
-from soliloquy_services.gateway.runs import KnownRun, is_given_up, judged
+from soliloquy_services.gateway.runs import KnownRun, judged
 from soliloquy_services.gateway.webhooks import Outbox
 
 # An event with a longer name is none of ours, and no index would take it.

@@ -12,6 +12,7 @@ import click
 import uvloop
 
 from soliloquy.cli.command import Command, Group, option
+from soliloquy.cli.gateway_options import GATEWAY, GatewayOptions
 from soliloquy.cli.model_options import MODEL
 from soliloquy.cli.observe import CONSOLE, PORTS, SCALE, console_address, metrics_addresses, processes
 from soliloquy.cli.observing import observing
@@ -19,14 +20,12 @@ from soliloquy.cli.options import ADDRESS, DURATION, IN_FLIGHT, free_address, wh
 from soliloquy.cli.recipes import check_recipes
 from soliloquy.cli.service_options import (
     CLASSIFIERS,
-    GATEWAY,
     GRACE,
     KAFKA,
     REQUIRED_KAFKA,
     SERVER_TLS,
     STORE,
     TLS_HELP,
-    GatewayOptions,
     client_tls,
     collector_options,
     from_environment,

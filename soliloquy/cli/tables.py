@@ -11,7 +11,7 @@ from soliloquy.v1.conversation_pb2 import Ending, Summary
 
 _QUESTION_CHARACTERS = 60
 
-# What a verdict on an answer rests on.
+# The support of a verdict on an answer.
 SUPPORTS = {"program": "by a program", "step": "by a step worked through before", "none": "unverified"}
 
 

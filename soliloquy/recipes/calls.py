@@ -5,7 +5,7 @@ from itertools import chain
 
 from soliloquy.v1.conversation_pb2 import Conversation, ModelCall, ParseOutcome, Turn
 
-# Of an answer that was read, at once or when it was asked for again.
+# An answer was read, at once or when it was asked for again.
 USABLE = (
     ParseOutcome.PARSE_OUTCOME_STRICT,
     ParseOutcome.PARSE_OUTCOME_REPAIRED,

@@ -117,7 +117,8 @@ class _Recovery:
 
     def _attempts_due(self, accepted: set[int]) -> dict[int, int]:
         """Maps the problems of which another attempt is due to their last attempts."""
-        from soliloquy_services.gateway.runs import OVER, is_given_up
+        from soliloquy_services.gateway.collected import is_given_up
+        from soliloquy_services.gateway.runs import OVER
 
         if self._record is None or self._record.state in OVER:
             return {}

@@ -15,7 +15,7 @@ class CancelledRuns:
     def __init__(self) -> None:
         self._run_keys: set[str] = set()
         self._tasks: defaultdict[str, set[asyncio.Task[object]]] = defaultdict(set)
-        # What its events wait for, and the run.
+        # The run of each wait of its events.
         self._waits: WeakKeyDictionary[asyncio.Future[None], str] = WeakKeyDictionary()
 
     def add(self, cancelled: RunCancelled) -> None:

@@ -8,7 +8,7 @@ from tests.cluster.control_plane import ADMIN, Cluster
 from tests.cluster.watching import Pod, component_of
 
 PLAIN = ("--set=global.imageRegistry=registry.example", "--set=kafka.bootstrap=kafka.example:9092")
-# What values-prod.yaml and values-gke.yaml leave to name.
+# The names that values-prod.yaml and values-gke.yaml leave open.
 STORED = ("--set=dataset.store=gs://bucket/datasets",)
 _WAIT = ("--wait", "--timeout=150s")
 _KINDS = (

@@ -34,7 +34,7 @@ class Repository:
 
 @dataclass(kw_only=True)
 class FakeHub:
-    # Who may write, by token; others with a token may read what is private.
+    # By token, the account that may write; others with a token may read what is private.
     writers: frozenset[str] = frozenset({"hf_writer"})
     readers: frozenset[str] = frozenset({"hf_reader"})
     repositories: dict[str, Repository] = field(default_factory=dict)

@@ -36,7 +36,7 @@ _DNS = """
 }}
 """
 _SECCOMP = CHART / "files/executor/seccomp.json"
-# Where pods that write on the node look for the kubelet's folder.
+# Pods that write on the node look for the kubelet's folder there.
 _KUBELET = Path("/var/lib/kubelet")
 _CONTAINERD = """
 version = 2

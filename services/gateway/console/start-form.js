@@ -23,7 +23,7 @@ const UNREACHED = "The gateway cannot be reached. Press Start again: it starts o
 const UNREACHED_FORECAST = "The gateway cannot be reached. Press Forecast again.";
 const FEW = ["conversations", "seed"];
 const LONGEST_NAME = 80;
-// Of a file that cannot be used.
+// The lines of a file that are shown if it cannot be used.
 const MOST_FAULTS = 8;
 
 /** Opens the form; what is returned closes it. @param {() => void} shut Called when the reader closes the form. */

@@ -163,7 +163,7 @@ async def test_a_record_is_kept_for_its_time_and_the_latest_row_of_a_key_for_goo
         messages = (events_pb2.CallAudited(what=f"{age}"), events_pb2.RunStanding(run=Run(id=f"{age}")))
         return [first_event(message, source="test", time=time.time() - age) for message in messages]
 
-    # Whoever writes deletes.
+    # A writer deletes.
     async with open_log(address) as transport, serving(student(reply), transport):
         for age in (91 * days, 89 * days):
             await transport.publish(events(age))

@@ -39,7 +39,7 @@ class Installation:
         self.unsettled: Counter[str] = Counter()
         self.begun: Counter[str] = Counter()
         self.finished: Counter[str] = Counter()
-        # Those that are not held.
+        # The ones that are not held.
         self.going: Counter[str] = Counter()
         self._chance = random.Random(7)
 
