@@ -218,7 +218,7 @@ class RunTable:
         self.by_id: dict[str, KnownRun] = {}
         # By the tenant and its own id of the request.
         self._by_request: dict[tuple[str, str], str] = {}
-        # Those of runs that are not told yet are among them.
+        # Places of runs that are not told yet are among them.
         self._places: defaultdict[str, dict[int, int | None]] = defaultdict(dict)
         # Paces are measured from then on.
         self.read_at = 0.0

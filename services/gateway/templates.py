@@ -102,5 +102,5 @@ class Templates:
         )
 
     def _seen_by(self, tenant: str) -> Mapping[str, Template]:
-        """Those that name no tenant are everybody's."""
+        """Templates that name no tenant are everybody's."""
         return {name: one for name, one in self.current.items() if not one.tenant or sees(tenant, one.tenant)}

@@ -18,7 +18,7 @@ from tests.cases import each_case
 
 
 def told(wanted: int, *done: tuple[float, int], resumed_from: int = 0) -> list[list[str]]:
-    """What is told at each of these times, with so many done."""
+    """The words at each of these times, with so many done."""
     times: Iterator[float] = iter([0.0, *(at for at, _ in done)])
     pace = Pace(wanted, resumed_from, lambda: next(times))
     return [pace.at(number) for _, number in done]
