@@ -106,8 +106,8 @@ def test_an_interrupted_run_stops_cleanly_and_says_how_it_goes_on(tmp_path: Path
 
 def test_a_stopped_run_keeps_no_more_than_8_kib_for_each_conversation(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    process = start(command(out, conversations=60, in_flight=3, latency="10ms"))
-    wait_for_frames(out, 52, process)
+    process = start(command(out, conversations=120, in_flight=3, latency="10ms"))
+    wait_for_frames(out, 104, process)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 130, errors
