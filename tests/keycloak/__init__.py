@@ -4,7 +4,6 @@ import contextlib
 import json
 import socket
 import subprocess
-import sys
 import time
 import urllib.parse
 import urllib.request
@@ -100,7 +99,7 @@ def _asked(request: urllib.request.Request) -> Any:
 @contextlib.contextmanager
 def running(folder: Path) -> Iterator[Keycloak]:
     """Raises KeycloakUnavailable."""
-    place = _server()
+    place = installed()
     with socket.create_server(("127.0.0.1", 0)) as probe:
         url = f"http://127.0.0.1:{probe.getsockname()[1]}"
     options = (
@@ -133,7 +132,8 @@ def _answers(url: str) -> bool:
     return False
 
 
-def _server() -> Path:
+def installed() -> Path:
+    """Returns the folder of the server; raises KeycloakUnavailable."""
     try:
         java()
     except KafkaUnavailable as error:
@@ -157,10 +157,3 @@ def _fetch(folder: Path) -> str | None:
     program.chmod(0o755)
     done = subprocess.run([str(program), "build", *_BUILD], capture_output=True, text=True, check=False)
     return None if done.returncode == 0 else f"Keycloak was not built: {(done.stdout + done.stderr).strip()[-500:]}"
-
-
-if __name__ == "__main__":
-    try:
-        _server()
-    except KeycloakUnavailable as error:
-        sys.exit(f"no Keycloak: {error}")
