@@ -5,7 +5,7 @@ import json
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -77,13 +77,32 @@ def model_service(model: Model | None = None) -> Iterator[str]:
 
 
 @contextmanager
-def answering(status: int, body: str, models: Sequence[str] = (), *, kind: str = "application/json") -> Iterator[str]:
-    """An API that gives every call the same answer, and lists these models; its URL."""
+def speaking(says: Callable[[str], str]) -> Iterator[str]:
+    """An API that answers a prompt, all messages joined, as the function does; its URL."""
+
+    def body(request: bytes) -> str:
+        prompt = "\n".join(message["content"] for message in json.loads(request)["messages"])
+        message = {"role": "assistant", "content": says(prompt)}
+        return json.dumps({"choices": [{"message": message, "finish_reason": "stop"}], "usage": {}})
+
+    with answering(200, body) as url:
+        yield url
+
+
+@contextmanager
+def answering(
+    status: int,
+    body: str | Callable[[bytes], str],
+    models: Sequence[str] = (),
+    *,
+    kind: str = "application/json",
+) -> Iterator[str]:
+    """An API that gives every call the same answer, or one by its request, and lists these models; its URL."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            self._send(status, body)
+            request = self.rfile.read(int(self.headers["Content-Length"]))
+            self._send(status, body if isinstance(body, str) else body(request))
 
         def do_GET(self) -> None:
             self._send(200, json.dumps({"data": [{"id": name} for name in models]}))
@@ -93,7 +112,7 @@ def answering(status: int, body: str, models: Sequence[str] = (), *, kind: str =
         def _send(self, status: int, body: str) -> None:
             self.send_response(status)
             self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Content-Length", str(len(body.encode())))
             self.end_headers()
             self.wfile.write(body.encode())
 

@@ -9,8 +9,9 @@ import pytest
 from tests.e2e.runs import SOLILOQUY, said
 
 
-def evaluate(out: Path, *options: str) -> list[str]:
-    return [SOLILOQUY, "evaluate", "soliloquy", "--questions", "3", "--seed", "9", "--out", str(out), *options]
+def evaluate(out: Path, *options: str, questions: int = 3) -> list[str]:
+    cases = ("--questions", str(questions), "--seed", "9")
+    return [SOLILOQUY, "evaluate", "soliloquy", *cases, "--out", str(out), *options]
 
 
 @pytest.fixture(scope="module")
@@ -36,3 +37,17 @@ def test_the_report_has_the_figures_with_their_intervals_and_every_case(sound: P
     assert (sound / "cases.jsonl").read_text("utf-8").count("\n") == 9
     assert (sound / "report.svg").read_text("utf-8").startswith("<?xml")
     assert "Missed: 0 of 9 cases" in (sound / "report.md").read_text("utf-8")
+
+
+@pytest.mark.thorough
+def test_three_tutors_of_known_strength_are_ranked_right_and_their_intervals_do_not_meet(tmp_path: Path) -> None:
+    verification = []
+    for noise in ("none", "real", "harsh"):
+        result = said(evaluate(tmp_path / noise, "--noise", noise, "--quiet", questions=67))
+        assert result.returncode == 0, result.stderr
+        report = json.loads((tmp_path / noise / "report.json").read_bytes())
+        assert (tmp_path / noise / "cases.jsonl").read_text("utf-8").count("\n") == 201
+        verification.append(report["figures"]["metrics"]["verification"])
+    best, middle, worst = verification
+    assert best["low"] > middle["high"]
+    assert middle["low"] > worst["high"]

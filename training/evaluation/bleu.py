@@ -1,10 +1,12 @@
-"""Computes corpus BLEU.
+"""Computes BLEU.
 
-Tokenization, clipping, brevity penalty and smoothing are those of sacrebleu's defaults `13a` and `exp` with one
-reference, so the figures can be compared with published ones.
+Tokenization, clipping, brevity penalty and smoothing are those of sacrebleu's defaults `13a` and `exp`, so the figures
+can be compared with published ones.
 """
 
+import functools
 import math
+import operator
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -19,24 +21,34 @@ _ENTITIES = {"<skipped>": "", "-\n": "", "\n": " ", "&quot;": '"', "&amp;": "&",
 
 
 def bleu(texts: Sequence[str], references: Sequence[str]) -> float | None:
-    """Returns a score from 0 to 100; None if there is no text."""
+    """Returns a score of all texts from 0 to 100; None if there is no text."""
+    pairs = [(tokens(text), [tokens(reference)]) for text, reference in zip(texts, references, strict=True)]
+    return _score(pairs, _ORDERS) if pairs else None
+
+
+def sentence_bleu(text: str, references: Sequence[str]) -> float:
+    """Returns the score of one text against several references; a short text is scored by the runs that it has."""
+    words = tokens(text)
+    return _score([(words, [*map(tokens, references)])], min(_ORDERS, len(words)))
+
+
+def _score(pairs: Iterable[tuple[list[str], list[list[str]]]], orders: int) -> float:
     matched, possible = [0] * _ORDERS, [0] * _ORDERS
     length = of_references = 0
-    for text, reference in zip(texts, references, strict=True):
-        words, wanted = tokens(text), tokens(reference)
+    for words, references in pairs:
         length += len(words)
-        of_references += len(wanted)
+        # The nearest length; the shorter of two.
+        of_references += min(map(len, references), key=lambda each: (abs(each - len(words)), each))
         for order in range(1, _ORDERS + 1):
-            found, sought = _runs(words, order), _runs(wanted, order)
+            found = _runs(words, order)
+            sought = functools.reduce(operator.or_, (_runs(wanted, order) for wanted in references))
             matched[order - 1] += (found & sought).total()
             possible[order - 1] += found.total()
-    if not texts:
-        return None
     if not matched[0]:
         return 0.0
     logs = [math.log(precision) for precision in _precisions(matched, possible)]
     brevity = min(0.0, 1 - of_references / length)
-    return 100 * math.exp(brevity + sum(logs) / _ORDERS) if len(logs) == _ORDERS else 0.0
+    return 100 * math.exp(brevity + sum(logs) / orders) if len(logs) == orders else 0.0
 
 
 def tokens(text: str) -> list[str]:

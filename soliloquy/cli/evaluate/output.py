@@ -26,7 +26,8 @@ class Evaluated:
     report: Mapping[str, Any]
     results: "Sequence[CaseResult]"
     page: Iterable[str]
-    tables: Iterable[Table]
+    # With lines between.
+    tables: Iterable[Table | str]
 
     def write(self, out: Path) -> None:
         from soliloquy_training.evaluation.report import write_report
