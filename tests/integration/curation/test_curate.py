@@ -104,6 +104,7 @@ def test_a_second_run_takes_what_a_stopped_one_has_read(tmp_path: Path, monkeypa
     assert not work.exists()
 
 
+@pytest.mark.thorough
 def test_a_killed_run_leaves_no_process_and_the_same_command_ends_it(tmp_path: Path) -> None:
     folder, _ = source(tmp_path)
     command = [*_COMMAND, str(folder), "--out", str(tmp_path / "out")]

@@ -9,7 +9,9 @@ import s3fs
 from soliloquy.dataset.lock import LOCK, Locked, write_lock
 from soliloquy.dataset.storage import Storage, StorageUnavailable
 
-BUCKETS = ("bucket", "google_bucket", "azure_bucket")
+# One compiles the server of its store, the other installs it.
+OTHERS = [pytest.param(name, marks=pytest.mark.thorough) for name in ("google_bucket", "azure_bucket")]
+BUCKETS = ("bucket", *OTHERS)
 
 
 @pytest.fixture(params=["folder", *BUCKETS])

@@ -32,6 +32,7 @@ def holds(dataset: str, conversations: int) -> bool:
     return False
 
 
+@pytest.mark.thorough
 async def test_a_run_goes_on_in_tables_and_back_on_the_volume(
     kafka: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -43,7 +43,7 @@ def held(dataset: str) -> Counter[str]:
     return Counter(one.id for rejected in (False, True) for one in found.conversations(rejected=rejected))
 
 
-@pytest.mark.parametrize("in_tables", [False, True], ids=["folder", "tables"])
+@pytest.mark.parametrize("in_tables", [False, pytest.param(True, marks=pytest.mark.thorough)], ids=["folder", "tables"])
 async def test_no_run_is_forgotten_and_those_under_way_go_on(
     kafka: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_tables: bool
 ) -> None:

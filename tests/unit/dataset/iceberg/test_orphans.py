@@ -60,6 +60,7 @@ def test_what_killed_commits_left_is_removed_once_it_is_old(location: Location, 
     assert held(location) == once(range(4))
 
 
+@pytest.mark.thorough
 def test_states_that_can_still_be_read_keep_their_files(location: Location, tmp_path: Path) -> None:
     for ordinal in range(30):
         TableWriter(location).append(arrivals(ordinal))
