@@ -119,6 +119,13 @@ def test_a_run_that_could_not_begin_gets_no_file(
     assert not (tmp_path / "run.toml").exists()
 
 
+def test_init_says_that_more_conversations_than_problems_repeat_them(tmp_path: Path) -> None:
+    (tmp_path / "mine.jsonl").write_text(OWN, "utf-8")
+    options = ("--problems", str(tmp_path / "mine.jsonl"), "--conversations", "5")
+    told = said([SOLILOQUY, "init", *options, str(tmp_path / "run.toml")]).stdout
+    assert "5 conversations about 1 of your problems: each is talked through about 5 times, by other students" in told
+
+
 def test_init_never_replaces_a_file(tmp_path: Path) -> None:
     (tmp_path / "run.toml").touch()
     assert "exists: choose another file" in one_line(said([SOLILOQUY, "init", str(tmp_path / "run.toml")]))
