@@ -13,6 +13,7 @@ from soliloquy.recipes.check_report import CheckedConversation, with_unverified
 from soliloquy.recipes.checks import also_checked, further_checks
 from soliloquy.recipes.judges import Judge, Judges
 from soliloquy.recipes.labels import columns_of, faults_of_columns, labels_of, repeated_numbers
+from soliloquy.recipes.learner.learned import Learned
 from soliloquy.recipes.packages import folder, has_part, known_recipes, load, package
 from soliloquy.recipes.person import Person
 from soliloquy.recipes.prompts import check_files
@@ -91,6 +92,10 @@ def _no_personas(changed: Mapping[str, str]) -> Mapping[str, str]:
     return {}
 
 
+def _learns_nothing(conversation: Conversation) -> Sequence[Learned]:
+    return ()
+
+
 def _not_solved(conversation: Conversation) -> str:
     """Begins with the text under which the manifest counts the reason."""
     return conversation.ending_reason or f"not solved: {Ending.Name(conversation.ending)}"
@@ -135,6 +140,8 @@ class Recipe:
     # The endings of a conversation that may be accepted, and why any other is rejected.
     complete: Collection[int] = (Ending.ENDING_SOLVED,)
     incomplete: Callable[[Conversation], str] = _not_solved
+    # What the student of a conversation has learned; nothing in a recipe without a student.
+    learned: Callable[[Conversation], Sequence[Learned]] = _learns_nothing
     # The roles whose messages `check` judges; `best_of` in the settings of models is for them.
     ranked: Collection[str] = RANKED
     agreeing: AgreeingLetters

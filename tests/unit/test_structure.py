@@ -152,7 +152,7 @@ def test_the_run_engine_imports_neither_the_command_line_nor_click() -> None:
 
 
 # Parts of the composition root whose modules load services and training only in the function that needs them.
-LIGHT = ("cli", "runs")
+LIGHT = ("cli", "gym", "runs")
 
 
 def test_the_composition_root_loads_services_and_training_where_they_are_needed() -> None:

@@ -5,8 +5,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from soliloquy.recipes.learner.evidence import strength
+from soliloquy.recipes.learner.learned import Learned
+from soliloquy.recipes.mathdial.claims import gives_right, holds_answer
 from soliloquy.recipes.mathdial.confusion import confusion_of, lines
-from soliloquy.recipes.mathdial.labels_pb2 import Belief, StudentLabels
+from soliloquy.recipes.mathdial.labels_pb2 import Belief, ConversationLabels, StudentLabels
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.recipes.mathdial.worked_solutions import is_among
 from soliloquy.texts.phrases import is_much_like
@@ -77,6 +79,20 @@ def belief_told(before: Sequence[Turn], reasons: int, wanted: int) -> Belief:
         return Belief.BELIEF_GIVEN_UP
     doubts = reasons > 0 and reasons >= wanted - POLICY["belief"]["doubting_before"]
     return Belief.BELIEF_DOUBTED if doubts else Belief.BELIEF_HELD
+
+
+def learned(conversation: Conversation) -> Sequence[Learned]:
+    """Returns whether the student has come to the answer, and given up its wrong solution."""
+    problem, answered, told = conversation.problem, False, False
+    for turn in conversation.turns[1:]:
+        # Whoever still believes in the wrong solution was led to the right number.
+        believes = StudentLabels.FromString(turn.student.labels).belief == Belief.BELIEF_HELD
+        answered = answered or (gives_right(turn, problem) and not believes and not told)
+        told = told or (not answered and holds_answer(turn.tutor.text, problem))
+    wanted = ConversationLabels.FromString(conversation.labels).reasons_wanted
+    believed_last = belief_told(conversation.turns, reasons_given(conversation), wanted)
+    knows = believed_last == Belief.BELIEF_GIVEN_UP
+    return [Learned(name="the answer", knew=False, knows=knows, answered=answered, told=told)]
 
 
 def _tight(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from soliloquy.recipes import codegen, reader
 from soliloquy.recipes.answers import TutorMessage
-from soliloquy.recipes.mathdial import claims, composer, lessons, moves, planner, prompting, rules, student
+from soliloquy.recipes.mathdial import belief, claims, composer, lessons, moves, planner, prompting, rules, student
 from soliloquy.recipes.mathdial.confusion import confusion_of, sampling_refusal
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.recipes.person import Person
@@ -24,6 +24,7 @@ RECIPE = Recipe(
     rules=rules.RULES,
     complete=(Ending.ENDING_SOLVED, Ending.ENDING_TURN_LIMIT),
     incomplete=rules.incomplete,
+    learned=belief.learned,
     agreeing=POLICY["agreeing"],
     personas=prompting.profiles,
     evaluations=moves.EVALUATIONS,

@@ -5,6 +5,7 @@ from soliloquy.recipes.person import Person
 from soliloquy.recipes.recipe import Recipe
 from soliloquy.recipes.scaffold import (
     composer,
+    learned,
     lessons,
     plan_prompting,
     planner,
@@ -30,6 +31,7 @@ RECIPE = Recipe(
     reader=reader.message_reader(prompting.TEMPLATES),
     check=rules.check,
     rules=rules.RULES,
+    learned=learned.learned,
     agreeing=POLICY["agreeing"],
     evaluations=POLICY["evaluations"],
     fingerprints=prompting.TEMPLATES.fingerprints,

@@ -63,7 +63,7 @@ def stance_in(conversation: Conversation) -> Stance:
     step = conversation.problem.steps[number - 1]
     if len(conversation.turns) > 1 and steps[-2] == number:
         # The opening is a message at the first step without a stance of its own.
-        return after(_stance_of(conversation.turns[-1].student), conversation.turns[-1].tutor, step)
+        return after(stance_of(conversation.turns[-1].student), conversation.turns[-1].tutor, step)
     if number in steps[1:-1]:
         return _KNOWN
     rewound = rewinding_parts(conversation)
@@ -71,7 +71,8 @@ def stance_in(conversation: Conversation) -> Stance:
     return drawn(conversation.problem, step, _shares(conversation), choice)
 
 
-def _stance_of(student: StudentReply) -> Stance:
+def stance_of(student: StudentReply) -> Stance:
+    """Returns what a student knew when it wrote a message."""
     labels = StudentLabels.FromString(student.labels)
     held = labels.misconception if labels.HasField("misconception") else None
     return Stance(knowledge=labels.knowledge, misconception=held, strategy=labels.strategy)

@@ -1,0 +1,174 @@
+"""An episode: a conversation whose tutor is the policy."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+
+from google.protobuf.message import Message
+
+from soliloquy.gym.rewards import Reward, reward_of
+from soliloquy.runs.assembly import next_event
+from soliloquy.runtime.events import ConversationEvent
+from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.handling import Handler
+from soliloquy.runtime.model import Model
+from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.events_pb2 import ConversationFinished
+from soliloquy.v1.model_pb2 import FINISH_STOP, Completion, GenerateRequest
+
+Handlers = Mapping[type[Message], Handler]
+# Gives a finished conversation a mark between 0 and 1.
+Judge = Callable[[Conversation], Awaitable[float]]
+
+
+class EpisodeFailed(Failure):
+    """The environment could not go on with an episode; others are not affected."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Observation:
+    """A prompt of the tutor that waits for an answer."""
+
+    role: str
+    # "<recipe>/<state>"
+    prompt: str
+    # Each with "role" and "content".
+    messages: Sequence[Mapping[str, str]]
+    # JSON Schema of the answer; empty for free text.
+    schema: str
+    turn: int
+    # The sampling seed that a run would use here.
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Environment:
+    """Everything around the policy."""
+
+    # Answers all roles; the policy takes the place of those in `roles`.
+    model: Model
+    roles: Collection[str]
+    # Makes the handlers of a conversation for a model.
+    handlers: Callable[[Model], Handlers]
+    weights: Mapping[str, float]
+    judge: Judge | None = None
+
+
+class Episode:
+    def __init__(self, environment: Environment, opening: ConversationEvent) -> None:
+        """`opening` is the event that the episode begins with: a fresh conversation, or one at any state."""
+        self._environment = environment
+        self._opening = opening
+        self._playing: asyncio.Task[None] | None = None
+        # What the policy has to answer next; None once the conversation has ended.
+        self._requests: asyncio.Queue[GenerateRequest | None] = asyncio.Queue()
+        self._asked: GenerateRequest | None = None
+        self._answer: asyncio.Future[Completion] | None = None
+        self._event = opening
+        self._reward: Reward | None = None
+
+    async def reset(self) -> Observation | None:
+        """Begins the episode, or begins it again; None if it ends without a word of the tutor."""
+        await self.close()
+        self._requests, self._event, self._reward = asyncio.Queue(), self._opening, None
+        self._playing = asyncio.create_task(self._play())
+        return await self._next()
+
+    async def step(self, answer: str | Completion) -> Observation | None:
+        """Answers the last observation and returns the next one; None once the conversation has ended.
+
+        Raises EpisodeFailed. A Completion also tells the model, its tokens and why it stopped.
+        """
+        if self._answer is None:
+            raise Failure("the episode waits for no answer: call reset() first" if not self.is_over else "it is over")
+        if isinstance(answer, str):
+            answer = Completion(text=answer, model="policy", engine="gym", finish=FINISH_STOP)
+        waiting, self._answer, self._asked = self._answer, None, None
+        waiting.set_result(answer)
+        return await self._next()
+
+    async def stand_in(self, model: Model | None = None) -> Completion:
+        """Returns what the environment's own model answers to the last observation, or another model of its kind."""
+        if self._asked is None:
+            raise Failure("the episode waits for no answer: call reset() first")
+        return await (model or self._environment.model).generate(deepcopy(self._asked))
+
+    async def close(self) -> None:
+        """Drops a conversation that has not ended."""
+        playing, self._playing, self._answer, self._asked = self._playing, None, None, None
+        if playing is not None:
+            playing.cancel()
+            await asyncio.gather(playing, return_exceptions=True)
+
+    @property
+    def is_over(self) -> bool:
+        return isinstance(self._event, ConversationFinished)
+
+    @property
+    def event(self) -> ConversationEvent:
+        """The last event of the conversation."""
+        return self._event
+
+    @property
+    def conversation(self) -> Conversation:
+        """The conversation so far, without the state under way."""
+        return self._event.conversation
+
+    @property
+    def reward(self) -> Reward:
+        """Raises Failure before the conversation has ended."""
+        if self._reward is None:
+            raise Failure("the conversation has not ended: answer its observations until step() returns None")
+        return self._reward
+
+    async def _play(self) -> None:
+        around = self._environment
+        handlers = around.handlers(_Policy(around, self._ask))
+        try:
+            while not self.is_over:
+                self._event = await next_event(self._event, handlers)
+            opinion = await around.judge(self.conversation) if around.judge else None
+            self._reward = reward_of(self.conversation, around.roles, around.weights, opinion)
+        finally:
+            self._requests.put_nowait(None)
+
+    async def _ask(self, request: GenerateRequest) -> Completion:
+        self._answer = asyncio.get_running_loop().create_future()
+        self._requests.put_nowait(request)
+        return await self._answer
+
+    async def _next(self) -> Observation | None:
+        self._asked = request = await self._requests.get()
+        if request is not None:
+            turn = max(1, len(request.record.turns))
+            messages = [{"role": one.role, "content": one.text} for one in request.messages]
+            return Observation(
+                role=request.role,
+                prompt=request.prompt,
+                messages=messages,
+                schema=request.schema,
+                turn=turn,
+                seed=request.seed,
+            )
+        assert self._playing is not None
+        try:
+            await self._playing
+        except Exception as error:
+            conversation = self.conversation
+            where = f"conversation {conversation.id} at turn {len(conversation.turns)}"
+            raise EpisodeFailed(f"{where}: {type(error).__name__}: {error}") from error
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Policy:
+    """Asks the policy for the tutor's roles, and the environment for all others."""
+
+    environment: Environment
+    ask: Callable[[GenerateRequest], Awaitable[Completion]]
+
+    async def generate(self, request: GenerateRequest) -> Completion:
+        if request.role in self.environment.roles:
+            return await self.ask(request)
+        return await self.environment.model.generate(request)

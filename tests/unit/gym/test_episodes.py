@@ -1,0 +1,125 @@
+"""An episode is a conversation of a run, whose tutor answers from outside."""
+
+import json
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from soliloquy.gym import Episode, EpisodeFailed, Gym, Observation, SyncGym
+from soliloquy.recipes.recipe import find
+from soliloquy.runtime.failure import Failure
+from soliloquy.v1.conversation_pb2 import ENDING_SOLVED, ENDING_UNPARSABLE
+from soliloquy.v1.model_pb2 import Completion
+from soliloquy.v1.sandbox_pb2 import Execution, Job
+from tests.unit.gym.playing import all_played, played, stand_in
+from tests.unit.scripted.growing import DESK
+
+SEED = 17
+
+
+@pytest_asyncio.fixture
+async def gym() -> AsyncIterator[Gym]:
+    async with Gym("soliloquy", "physics", SEED, sandbox=DESK) as opened:
+        yield opened
+
+
+async def test_the_same_answers_lead_to_the_same_episode(gym: Gym) -> None:
+    episode = gym.episode(3)
+    first = (await played(episode)).conversation
+    for call in (call for turn in first.turns for call in turn.calls):
+        assert call.engine == "scripted"
+    again, beside = await all_played(gym, [3, 3])
+    for other in (await played(episode), again, beside):
+        assert [turn.tutor.text for turn in other.conversation.turns] == [turn.tutor.text for turn in first.turns]
+        assert other.reward == again.reward
+    assert first.ending == ENDING_SOLVED
+
+
+async def test_an_observation_is_the_prompt_of_a_run(gym: Gym) -> None:
+    seen: list[Observation] = []
+
+    async def noting(episode: Episode, observation: Observation) -> Completion:
+        seen.append(observation)
+        return await stand_in(episode, observation)
+
+    conversation = (await played(gym.episode(0), noting)).conversation
+    rebuilt = [
+        (turn, prompt.name, [{"role": role, "content": text} for role, text in prompt.said])
+        for turn, prompt in find("soliloquy").prompts(conversation)
+        if not prompt.name.endswith("/student")
+    ]
+    assert [(one.turn, one.prompt, one.messages) for one in seen] == rebuilt
+    assert {one.role for one in seen} == {"tutor", "codegen", "composer"}
+    assert all(json.loads(one.schema) for one in seen)
+
+
+async def test_an_answer_that_cannot_be_used_comes_back_with_the_reason(gym: Gym) -> None:
+    episode = gym.episode(0)
+    first = await episode.reset()
+    again = await episode.step('{"Use Python": "perhaps"}')
+    assert first
+    assert again
+    assert again.prompt == first.prompt
+    assert "cannot be used" in again.messages[-1]["content"]
+
+
+async def test_a_policy_that_never_gives_a_usable_answer_ends_its_episode(gym: Gym) -> None:
+    async def mute(episode: Episode, observation: Observation) -> str:
+        return "no"
+
+    episode = await played(gym.episode(0), mute)
+    assert episode.conversation.ending == ENDING_UNPARSABLE
+    assert episode.reward.components["form"].value == 0
+    assert episode.reward.total <= 0
+
+
+class DyingSandbox:
+    """Fails for the conversation whose id it is given."""
+
+    victim = ""
+
+    async def execute(self, job: Job) -> Execution:
+        if job.id.startswith(self.victim):
+            raise OSError("the sandbox is gone")
+        return await DESK.execute(job)
+
+
+async def test_a_failure_of_the_environment_costs_its_own_episode_only() -> None:
+    sandbox = DyingSandbox()
+    async with Gym("soliloquy", "physics", SEED, sandbox=sandbox) as gym:
+        lost = gym.episode(0)
+        sandbox.victim = lost.conversation.id
+        with pytest.raises(EpisodeFailed, match=f"{lost.conversation.id} at turn 2: OSError: the sandbox is gone"):
+            await played(lost)
+        assert (await played(gym.episode(1))).reward.total > 0.5
+        sandbox.victim = "nobody"
+        assert (await played(lost)).reward.total > 0.5
+
+
+async def test_an_episode_that_is_left_can_be_begun_again(gym: Gym) -> None:
+    episode = gym.episode(0)
+    first = await episode.reset()
+    await episode.step(await episode.stand_in())
+    with pytest.raises(Failure, match="has not ended"):
+        _ = episode.reward
+    assert await episode.reset() == first
+    await episode.close()
+    with pytest.raises(Failure, match=r"call reset\(\) first"):
+        await episode.step("y")
+
+
+def test_a_gym_without_asyncio_plays_the_same() -> None:
+    with SyncGym("soliloquy", "physics", SEED, sandbox=DESK) as gym:
+        episode = gym.episode(3)
+        observation, answers = episode.reset(), 0
+        while observation is not None:
+            observation, answers = episode.step("{}"), answers + 1
+        assert answers == 3
+        assert episode.conversation.ending == ENDING_UNPARSABLE
+        assert episode.reward.components["form"].value == 0
+
+
+def test_a_recipe_without_a_tutor_has_no_gym() -> None:
+    with pytest.raises(Failure, match="mathwell has no tutor"):
+        Gym("mathwell", "arithmetic")
