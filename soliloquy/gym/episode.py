@@ -46,9 +46,10 @@ class Observation:
 class Environment:
     """Everything around the policy."""
 
-    # Answers all roles; the policy takes the place of those in `roles`.
+    # Answers everything; the policy takes its place in `roles`, but for the prompts that judge the conversation.
     model: Model
     roles: Collection[str]
+    judging: Collection[str] = ()
     # Makes the handlers of a conversation for a model.
     handlers: Callable[[Model], Handlers]
     weights: Mapping[str, float]
@@ -169,6 +170,6 @@ class _Policy:
     ask: Callable[[GenerateRequest], Awaitable[Completion]]
 
     async def generate(self, request: GenerateRequest) -> Completion:
-        if request.role in self.environment.roles:
+        if request.role in self.environment.roles and request.prompt not in self.environment.judging:
             return await self.ask(request)
         return await self.environment.model.generate(request)

@@ -103,7 +103,12 @@ class Gym:
             return {**conversation_handlers(model, sandbox), **preparing}
 
         self._environment = Environment(
-            model=self._models, roles=self._roles, handlers=handlers, weights=self._weights, judge=self._judge
+            model=self._models,
+            roles=self._roles,
+            judging=find(plan.recipe).judging,
+            handlers=handlers,
+            weights=self._weights,
+            judge=self._judge,
         )
         return self
 

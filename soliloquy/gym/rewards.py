@@ -13,11 +13,15 @@ from typing import Any
 from soliloquy.recipes.calls import USABLE, calls_of_turns, turns_of
 from soliloquy.recipes.check_report import CheckedConversation, CheckedTurn, located_faults
 from soliloquy.recipes.learner.learned import Learned
+from soliloquy.recipes.reached_values import computed_values
 from soliloquy.recipes.recipe import Recipe, find
+from soliloquy.recipes.settled import is_among
 from soliloquy.runtime.failure import Failure, did_you_mean
 from soliloquy.runtime.files import read_regular_text, table_beside
 from soliloquy.texts.utterances import words
-from soliloquy.v1.conversation_pb2 import INTENT_OPENING, VERIFICATION_PROGRAM, Conversation
+from soliloquy.truth.ledger import ledger_of
+from soliloquy.v1.conversation_pb2 import INTENT_OPENING, INTENT_WRONG, VERIFICATION_PROGRAM, Conversation, Turn
+from soliloquy.v1.sandbox_pb2 import STATUS_OK
 
 _TABLE: Mapping[str, Any] = table_beside(__file__, "rewards.toml")
 WEIGHTS: Mapping[str, float] = _TABLE["weights"]
@@ -88,6 +92,8 @@ class _SentBack:
 
     rule: str
     evidence: str
+    # Whether the student was to be right in that turn.
+    to_right: bool
 
 
 class _Told:
@@ -103,20 +109,33 @@ class _Told:
         self._turns: Sequence[CheckedTurn] = checked.turns
         self._faults = list(self._found(checked.faults))
         self._learned: Sequence[Learned] = recipe.learned(conversation)
+        self._hollow = list(self._hollow_turns())
 
     def verdict(self) -> _Value:
+        """Takes the worse of the values for right and for wrong answers: no constant verdict pays."""
         openings = {turn.number for turn in self._conversation.turns if turn.student.intent == INTENT_OPENING}
         settled = [(number, turn) for number, turn in enumerate(self._turns, 1) if turn.right is not None]
         answers = [(number, turn) for number, turn in settled if number not in openings]
-        false = self._against("verdict")
+        values, evidence = [], list[str]()
+        for is_right in (True, False):
+            of_kind = [(number, turn) for number, turn in answers if turn.right is is_right]
+            value, against = self._verdicts(of_kind, self._against("verdict", is_right))
+            values += [value] if of_kind or against else []
+            evidence += against
+        return min(values, default=0.0), evidence
+
+    def _verdicts(self, answers: Sequence[tuple[int, CheckedTurn]], false: list[str]) -> tuple[float, list[str]]:
+        """Returns the share of true verdicts, less that of false ones; one that went back several times counts so."""
         known = {number for number, rule, _ in located_faults(self._judged.faults) if _key(rule) in _RULES["verdict"]}
         stand = [number for number, turn in answers if turn.verdict_true is False and number not in known]
-        false += [f"turn {number}: a wrong verdict stands" for number in stand]
+        false = [*false, *(f"turn {number}: a wrong verdict stands" for number in stand)]
         none = [f"turn {number}: the answer is not judged" for number, turn in answers if turn.verdict_true is None]
-        true = sum(turn.verdict_true is True for _, turn in answers)
-        # An answer whose verdict went back several times counts as often.
-        asked = max(1, true + len(none) + len(false))
-        return (true - len(false)) / asked, false + none
+        # Whoever lets a hollow program run, or one that is overruled, has the verdict from elsewhere.
+        true = [number for number, turn in answers if turn.verdict_true is True]
+        hollow = [number for number in true if number in self._hollow]
+        none += [f"turn {number}: the verdict rests on a program that decides nothing" for number in hollow]
+        good = len(true) - len(hollow)
+        return (good - len(false)) / max(1, good + len(none) + len(false)), false + none
 
     def learner(self) -> _Value:
         found = sum(one.answered and not one.told for one in self._learned)
@@ -144,22 +163,17 @@ class _Told:
 
     def program(self) -> _Value:
         """Counts 0 where nothing wants a calculation."""
-        turns = [turn for turn in self._conversation.turns if turn.HasField("calculation")]
-        numbered = zip(self._conversation.turns, self._turns, strict=False)
-        good = {turn.number for turn, checked in numbered if checked.verification == VERIFICATION_PROGRAM}
-        bad = [
-            f"turn {turn.number}: the program decides nothing"
-            for turn in turns
-            if turn.number not in good and turn.calculation.attempts and turn.calculation.overruled
-        ]
+        turns = [turn for turn in self._conversation.turns if turn.calculation.attempts]
         failed = [
             f"turn {turn.number}: {attempt.execution.error or 'the program failed'}"
             for turn in turns
             for attempt in turn.calculation.attempts
-            if attempt.execution.error
+            if attempt.execution.status != STATUS_OK
         ]
-        wrong = bad + failed + self._against("program") + self._against("uncalculated")
-        return len(good) / max(1, len(good) + len(wrong)), wrong
+        hollow = [f"turn {number}: the program comes to no result of the problem" for number in self._hollow]
+        bad = failed + hollow + self._against("program") + self._against("uncalculated")
+        good = len(turns) - len(hollow)
+        return good / max(1, good + len(bad)), bad
 
     def given_away(self) -> _Value:
         told = [f"{one.name}: told before the student had found it" for one in self._learned if one.told]
@@ -177,23 +191,36 @@ class _Told:
     def _why(one: Learned) -> str:
         return "told before the student had found it" if one.told else "not found by the student"
 
-    def _against(self, component: str | None) -> list[str]:
+    def _hollow_turns(self) -> Iterator[int]:
+        """Yields the turns whose program was overruled or came to no result: a mere True checks nothing."""
+        results = ledger_of(self._conversation.problem).results
+        for turn, checked in zip(self._conversation.turns, self._turns, strict=False):
+            if turn.calculation.attempts:
+                counts = checked.verification == VERIFICATION_PROGRAM and not turn.calculation.overruled
+                if not (counts and any(is_among(value, results) for value in computed_values(turn))):
+                    yield turn.number
+
+    def _against(self, component: str | None, to_right: bool | None = None) -> list[str]:
         """Returns what broke the rules of a component, or those of none."""
         of_any = {rule for rules in _RULES.values() for rule in rules}
         of_own = _RULES[component] if component else ()
-        return [one.evidence for one in self._faults if (one.rule in of_own if component else one.rule not in of_any)]
+        found = [one for one in self._faults if (one.rule in of_own if component else one.rule not in of_any)]
+        return [one.evidence for one in found if to_right is None or one.to_right is to_right]
 
     def _found(self, faults: Sequence[str]) -> Iterator[_SentBack]:
+        turns = self._conversation.turns
         for turn in turns_of(self._conversation):
-            for one in turn.rejected:
-                if one.role in self._roles:
-                    yield _SentBack(rule=one.rule, evidence=f"turn {turn.number}: {one.because}")
+            for one in (one for one in turn.rejected if one.role in self._roles):
+                yield _sent_back(one.rule, turn, f"turn {turn.number}: {one.because}")
         for rewind in self._conversation.rewinds:
-            yield _SentBack(
-                rule=rewind.rule, evidence=f"turn {rewind.turns[0].number} was taken back: {rewind.because}"
-            )
+            first = rewind.turns[0]
+            yield _sent_back(rewind.rule, first, f"turn {first.number} was taken back: {rewind.because}")
         for number, rule, evidence in located_faults(faults):
-            yield _SentBack(rule=_key(rule), evidence=f"turn {number}: {evidence}")
+            yield _sent_back(_key(rule), turns[number - 1], f"turn {number}: {evidence}")
+
+
+def _sent_back(rule: str, turn: Turn, evidence: str) -> _SentBack:
+    return _SentBack(rule=rule, evidence=evidence, to_right=turn.student.intent != INTENT_WRONG)
 
 
 def _key(rule: str) -> str:

@@ -140,6 +140,8 @@ class Recipe:
     # The endings of a conversation that may be accepted, and why any other is rejected.
     complete: Collection[int] = (Ending.ENDING_SOLVED,)
     incomplete: Callable[[Conversation], str] = _not_solved
+    # The prompts of the tutor's roles whose answers judge the conversation and are no part of it.
+    judging: Collection[str] = ()
     # What the student of a conversation has learned; nothing in a recipe without a student.
     learned: Callable[[Conversation], Sequence[Learned]] = _learns_nothing
     # The roles whose messages `check` judges; `best_of` in the settings of models is for them.

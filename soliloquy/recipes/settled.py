@@ -1,6 +1,7 @@
 """Holds a turn against settled values: the student's answer, its program, and the tutor's reply."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from soliloquy.recipes.agreement import code_verdict, verdict_is_true
@@ -96,16 +97,16 @@ def _other_value(turn: Turn, settled: StudentAnswer, problem: Problem) -> str:
     """Returns that a program for the tutor's own use comes to no value that the problem knows."""
     values = [] if turn.calculation.overruled else computed_values(turn)
     ledger = ledger_of(problem)
-    if not values or not settled.known or any(_is_known(value, ledger) for value in values):
+    if not values or not settled.known or any(is_among(value, ledger.entries) for value in values):
         return ""
     return f"it comes to {', '.join(map(format_number, values))}, and {settled.known}"
 
 
-def _is_known(value: float, ledger: Ledger) -> bool:
-    """Whether a value is one of the ledger's, in the unit of its entry or in base units."""
+def is_among(value: float, entries: Iterable[LedgerEntry]) -> bool:
+    """Whether a value is that of an entry, in its unit or in base units."""
     return any(
         abs(value - form) <= one.tolerance * abs(form)
-        for one in ledger.entries
+        for one in entries
         for form in (one.quantity.value, unit(one.quantity.unit).in_base(one.quantity.value))
     )
 

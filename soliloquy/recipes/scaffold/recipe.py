@@ -31,6 +31,7 @@ RECIPE = Recipe(
     reader=reader.message_reader(prompting.TEMPLATES),
     check=rules.check,
     rules=rules.RULES,
+    judging=("scaffold/judging",),
     learned=learned.learned,
     agreeing=POLICY["agreeing"],
     evaluations=POLICY["evaluations"],
