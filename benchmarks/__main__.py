@@ -6,7 +6,7 @@ from soliloquy.cli.lazy import LazyGroup
 
 NAMES = (
     *("all", "sandbox", "transport", "observe", "pipeline", "turn", "dataset", "tables", "curate", "gateway", "chat"),
-    "big-run",
+    *("gym", "big-run"),
     "peers",
     *("model-client", "model", "engine", "train", "reading", "brought", "solutions", "answers", "manners", "messages"),
     *("claims", "steps", "plans", "variety", "criteria", "soliloquy-rules", "mathdial-rules", "scaffold-rules"),
