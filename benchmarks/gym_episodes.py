@@ -42,16 +42,16 @@ class _Replay:
         return next(self._answers) if request.role in TUTOR else await self._scripted.generate(request)
 
 
-async def _timed(works: Sequence[Callable[[], Awaitable[object]]]) -> tuple[float, float]:
-    """Returns the seconds, and those of this process's CPU."""
+async def _timed(work: Callable[[int], Awaitable[None]], count: int) -> tuple[float, float]:
+    """Does the work for each place; returns the seconds, and those of this process's CPU."""
     places = asyncio.Semaphore(_AT_ONCE)
 
-    async def done(work: Callable[[], Awaitable[object]]) -> None:
+    async def done(place: int) -> None:
         async with places:
-            await work()
+            await work(place)
 
     began, cpu = time.perf_counter(), time.process_time()
-    await asyncio.gather(*map(done, works))
+    await asyncio.gather(*map(done, range(count)))
     return time.perf_counter() - began, time.process_time() - cpu
 
 
@@ -74,9 +74,9 @@ async def _measured(first: int, count: int) -> dict[str, float]:
             while not isinstance(event, ConversationFinished):
                 event = await next_event(event, handlers)
 
-        await _timed([lambda place=place: learn(place) for place in range(count)])
-        _, bare_cpu = await _timed([lambda place=place: without_gym(place) for place in range(count)])
-        seconds, cpu = await _timed([lambda place=place: replay(place) for place in range(count)])
+        await _timed(learn, count)
+        _, bare_cpu = await _timed(without_gym, count)
+        seconds, cpu = await _timed(replay, count)
         turns = sum(len(episode.conversation.turns) for episode in episodes)
     return {"conversations": count, "turns": turns, "seconds": seconds, "cpu": cpu, "bare_cpu": bare_cpu}
 

@@ -92,7 +92,7 @@ _SECTIONS: Mapping[str, Sequence[str]] = {
     "Begin": ("demo", "init", "doctor"),
     "Generate and look": (
         *("generate", "show", "report", "compare", "check", "verify", "tail", "curate"),
-        *("export", "import", "push", "pull", "size"),
+        *("fork", "export", "import", "push", "pull", "size"),
     ),
     "Problems and recipes": ("problems", "recipes", "prompts"),
     "Train and evaluate": ("freeze", "train", "retrain", "adapters", "evaluate", "replicate"),

@@ -40,7 +40,7 @@ def pairs(conversation: Conversation) -> Iterator[Pair]:
     asked = find(conversation.run.recipe).prompts(conversation)
     for turn in conversation.turns:
         prompts = [prompt for number, prompt in asked if number == turn.number]
-        standing = _standing(turn)
+        standing = standing_calls(turn)
         for one in turn.rejected:
             if pair := _mended(turn, one, prompts, standing):
                 yield pair
@@ -63,7 +63,7 @@ def _taken_back(conversation: Conversation, asked: Sequence[tuple[int, Prompt]])
             # Only the whole conversation was at fault.
             continue
         later = conversation.turns[turn.number - 1] if (turn.number, prompt) in asked else Turn()
-        chosen = next((call.raw[-1] for call in reversed(_standing(later)) if call.prompt == prompt.name), "")
+        chosen = next((call.raw[-1] for call in reversed(standing_calls(later)) if call.prompt == prompt.name), "")
         because = {place: one for one in turn.rejected for place in one.calls}
         for place, call in enumerate(turn.calls):
             if call.prompt == prompt.name and call.outcome in USABLE and call.raw[-1] != chosen:
@@ -71,7 +71,8 @@ def _taken_back(conversation: Conversation, asked: Sequence[tuple[int, Prompt]])
                 yield Pair(turn.number, state, prompt, chosen, call.raw[-1], why.rule, why.because, why.certain)
 
 
-def _standing(turn: Turn) -> list[ModelCall]:
+def standing_calls(turn: Turn) -> list[ModelCall]:
+    """Returns the calls of a turn whose answers were not sent back."""
     taken = {place for one in turn.rejected for place in one.calls}
     return [call for place, call in enumerate(turn.calls) if place not in taken and call.outcome in USABLE]
 
@@ -105,7 +106,7 @@ def _programs(turn: Turn, prompts: Sequence[Prompt], standing: Sequence[ModelCal
 
 
 PAIRS, LABELLED = "pairs", "labelled"
-_SUFFIX = ".jsonl"
+SUFFIX = ".jsonl"
 
 
 def export(dataset: Dataset, place: Path, choice: ExportOptions, shares: Splits | None, rejected: bool) -> Counter[str]:
@@ -117,7 +118,7 @@ def export(dataset: Dataset, place: Path, choice: ExportOptions, shares: Splits 
         for part in parts:
             (place / part).mkdir(parents=True)
             for kind in (PAIRS, LABELLED):
-                files[part + kind] = stack.enter_context(open_rows(place / part / f"{kind}{_SUFFIX}", _SUFFIX))
+                files[part + kind] = stack.enter_context(open_rows(place / part / f"{kind}{SUFFIX}", SUFFIX))
         for conversation in dataset.conversations(rejected=rejected):
             about = conversation.problem.id or conversation.problem.question or conversation.id
             part = f"{shares.part(about)}/" if shares else ""
@@ -125,13 +126,13 @@ def export(dataset: Dataset, place: Path, choice: ExportOptions, shares: Splits 
             for pair in pairs(conversation):
                 if not pair.certain and not choice.uncertain:
                     continue
-                for kind, row in _rows(pair, conversation.id, praised):
+                for kind, row in pair_rows(pair, conversation.id, praised):
                     files[part + kind](row)
                 written[part.rstrip("/") or PAIRS] += 1
     return written
 
 
-def _rows(pair: Pair, conversation: str, praised: set[tuple[int, str, str]]) -> Iterator[tuple[str, Row]]:
+def pair_rows(pair: Pair, conversation: str, praised: set[tuple[int, str, str]]) -> Iterator[tuple[str, Row]]:
     """Yields the rows of both files; an answer that stands is praised once, however many were sent back before it."""
     prompt = [{"role": role, "content": text} for role, text in pair.prompt.said]
     chosen, rejected = ([{"role": "assistant", "content": text}] for text in (pair.chosen, pair.rejected))
