@@ -40,10 +40,11 @@ class ModelBackend(Protocol):
 
 
 class ScriptedBackend:
-    """Serves the scripted engine as if it ran weights: whole answers, no adapters."""
+    """Serves a model without weights, such as the scripted engine, as if it ran some: whole answers, no adapters."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, name: str = "scripted") -> None:
         self._model = model
+        self._name = name
 
     async def start(self) -> None: ...
 
@@ -62,9 +63,10 @@ class ScriptedBackend:
         if request.adapter:
             raise self._no_adapter(request.adapter)
         if request.raw_text or request.raw_tokens:
-            raise InvalidRequest("the scripted engine answers messages: a prompt without them requires weights")
+            raise InvalidRequest(f"the {self._name} engine answers messages: a prompt without them requires weights")
         if request.sampling.logprobs:
-            raise InvalidRequest("the scripted engine has no weights and knows no probabilities: leave out logprobs")
+            why = f"the {self._name} engine has no weights and knows no probabilities: leave out logprobs"
+            raise InvalidRequest(why)
         stops = Stops(request.sampling.stop)
         completion = await self._model.generate(request)
         completion.text = stops.more(completion.text) + stops.rest()
@@ -80,10 +82,10 @@ class ScriptedBackend:
         raise self._no_adapter(name)
 
     def info(self) -> ModelInfo:
-        return ModelInfo(engine="scripted", model="scripted")
+        return ModelInfo(engine=self._name, model=self._name)
 
     def _no_adapter(self, name: str) -> UnknownAdapter:
-        return UnknownAdapter(f"the scripted engine has no weights and no adapter {name!r}: leave out the adapter")
+        return UnknownAdapter(f"the {self._name} engine has no weights and no adapter {name!r}: leave out the adapter")
 
 
 async def final_completion(deltas: AsyncIterator[Delta]) -> Completion:

@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from soliloquy.gym.episode import Episode, EpisodeFailed, Observation
     from soliloquy.gym.gym import Gym
+    from soliloquy.gym.remote import RemoteGym
     from soliloquy.gym.rewards import Component, Reward
     from soliloquy.gym.sync import SyncGym
 
-__all__ = ["Component", "Episode", "EpisodeFailed", "Gym", "Observation", "Reward", "SyncGym"]
+__all__ = ["Component", "Episode", "EpisodeFailed", "Gym", "Observation", "RemoteGym", "Reward", "SyncGym"]
 
 _MODULES = {
     "Component": "soliloquy.gym.rewards",
@@ -32,6 +33,7 @@ _MODULES = {
     "EpisodeFailed": "soliloquy.gym.episode",
     "Gym": "soliloquy.gym.gym",
     "Observation": "soliloquy.gym.episode",
+    "RemoteGym": "soliloquy.gym.remote",
     "Reward": "soliloquy.gym.rewards",
     "SyncGym": "soliloquy.gym.sync",
 }

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from typing import Self
 
 from google.protobuf.message import Message
 
@@ -40,6 +41,28 @@ class Observation:
     turn: int
     # The sampling seed that a run would use here.
     seed: int
+    # The id of the conversation.
+    conversation: str
+
+    @classmethod
+    def of(cls, request: GenerateRequest) -> Self:
+        """Returns what a policy sees of a request: its prompt, and nothing of what that was written from."""
+        return cls(
+            role=request.role,
+            prompt=request.prompt,
+            messages=[{"role": one.role, "content": one.text} for one in request.messages],
+            schema=request.schema,
+            turn=max(1, len(request.record.turns)),
+            seed=request.seed,
+            conversation=request.draw_key,
+        )
+
+
+def completion_of(answer: str | Completion) -> Completion:
+    """Returns a policy's answer as that of a model."""
+    if isinstance(answer, Completion):
+        return answer
+    return Completion(text=answer, model="policy", engine="gym", finish=FINISH_STOP)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,10 +106,8 @@ class Episode:
         """
         if self._answer is None:
             raise Failure("the episode waits for no answer: call reset() first" if not self.is_over else "it is over")
-        if isinstance(answer, str):
-            answer = Completion(text=answer, model="policy", engine="gym", finish=FINISH_STOP)
         waiting, self._answer, self._asked = self._answer, None, None
-        waiting.set_result(answer)
+        waiting.set_result(completion_of(answer))
         return await self._next()
 
     async def stand_in(self, model: Model | None = None) -> Completion:
@@ -142,16 +163,7 @@ class Episode:
     async def _next(self) -> Observation | None:
         self._asked = request = await self._requests.get()
         if request is not None:
-            turn = max(1, len(request.record.turns))
-            messages = [{"role": one.role, "content": one.text} for one in request.messages]
-            return Observation(
-                role=request.role,
-                prompt=request.prompt,
-                messages=messages,
-                schema=request.schema,
-                turn=turn,
-                seed=request.seed,
-            )
+            return Observation.of(request)
         assert self._playing is not None
         try:
             await self._playing
