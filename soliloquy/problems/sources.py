@@ -27,8 +27,13 @@ def is_file(spec: str) -> bool:
     return spec not in bank_names()
 
 
-def problem_source(spec: str) -> ProblemSource:
+def problem_source(spec: str, language: str = "") -> ProblemSource:
+    """Opens a bank, which is English, or a file in a language; raises Failure."""
     if not is_file(spec):
+        if language:
+            raise Failure(
+                f"the problems of the bank {spec} are English: use a file of problems in the language {language}"
+            )
         return load_bank(spec)
     path = Path(spec)
     if not path.exists():
@@ -37,6 +42,6 @@ def problem_source(spec: str) -> ProblemSource:
     if path.is_dir():
         raise Failure(f"{spec} is a folder: use a JSONL file, or a bank: {', '.join(bank_names())}")
     try:
-        return ProblemFile(problems=read_problems(path))
+        return ProblemFile(problems=read_problems(path, language))
     except FaultyLine as bad:
         raise FaultyLine(f"{bad}; soliloquy problems check {shlex.quote(spec)} lists all faults") from bad

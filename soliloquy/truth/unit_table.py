@@ -32,7 +32,7 @@ def any_of(words: Iterable[str]) -> str:
 # A prefix and a symbol, or a symbol that takes no prefix.
 SYMBOL = (
     rf"(?:(?:{any_of(_PREFIX_SYMBOLS)})(?:{any_of(_PREFIXABLE)})"
-    rf"|{any_of(_PREFIXABLE)}|{any_of({*_BY_SYMBOL} - {*_PREFIXABLE})})(?![A-Za-zµμΩ])"
+    rf"|{any_of(_PREFIXABLE)}|{any_of({*_BY_SYMBOL} - {*_PREFIXABLE})})(?![A-Za-zÀ-ÖØ-öø-ÿµμΩ])"
 )
 WORD = rf"(?:{any_of(_PREFIXES)})?(?:{any_of(_BY_WORD)})(?:s|es)?(?![^\W\d_])"
 

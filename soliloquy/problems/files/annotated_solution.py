@@ -6,6 +6,7 @@ from typing import Any
 
 from soliloquy.problems.files.prose_solution import unit_at
 from soliloquy.problems.files.stated_results import stated_number
+from soliloquy.problems.files.step_questions import ENGLISH
 from soliloquy.truth.expressions import BadExpression, parse_expression
 from soliloquy.truth.units import unit_after
 
@@ -38,7 +39,7 @@ def parse_annotated(text: str) -> tuple[str, list[dict[str, Any]] | None, str]:
     steps = [step for line in lines for step in _steps_of_line(line)]
     for number, step in enumerate(steps, start=1):
         if "result" in step:
-            step["result"] |= {"symbol": f"x{number}", "name": f"result of step {number}"}
+            step["result"] |= {"symbol": f"x{number}", "name": ENGLISH.result.format(number=number)}
     return _MARKS.sub("", body).strip(), steps if _MARKS.search(body) else None, answer
 
 

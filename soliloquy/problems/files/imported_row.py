@@ -8,16 +8,17 @@ from pydantic import Field
 from pydantic_core import to_json
 
 from soliloquy.problems.files.annotated_solution import parse_annotated, with_annotated_solution
-from soliloquy.problems.files.problem_from_row import ANSWER_STEP, BadField, check_row, mentions, problem_id
+from soliloquy.problems.files.problem_from_row import BadField, check_row, mentions, problem_id
 from soliloquy.problems.files.problem_row import AnswerRow, ProblemRow
 from soliloquy.problems.files.reading.familiar_rows import ManyTurns, with_our_names
 from soliloquy.problems.files.reading.rows import LONGEST_LINE, flaw_of, missing_column
 from soliloquy.problems.files.source_format import SourceFormat
 from soliloquy.problems.files.stated_results import stated_answer, stated_number
-from soliloquy.problems.files.step_questions import ANSWER_ASK
+from soliloquy.problems.files.step_questions import ENGLISH
 from soliloquy.problems.solving.step_graph import steps_from_program
 from soliloquy.programs.results import program_result
 from soliloquy.runtime.answers import Answer, Fields, Unreadable
+from soliloquy.truth.locales import gloss
 from soliloquy.truth.measured_values import is_rounded
 from soliloquy.truth.number_format import format_number, format_value, tidy
 
@@ -70,17 +71,19 @@ class ImportedRow(NamedTuple):
     unread_answer: str
 
 
-def own_row(value: Any) -> ProblemRow:
+def own_row(value: Any, language: str = "") -> ProblemRow:
     """Returns the row of a problem file, also from one of GSM8K or others; raises BadField or ValidationError."""
     is_object = isinstance(value, dict)
+    if is_object and isinstance(value.get("answer"), str):
+        value = {**value, "answer": gloss(value["answer"], language)}
     if is_object and (named := _with_our_names(value)) != value:
-        return import_row(named, _OWN_ROWS).problem
+        return import_row(named, _OWN_ROWS, language).problem
     annotated = with_annotated_solution(value) if is_object else None
     row = ProblemRow.model_validate(annotated or value)
-    return import_row(annotated, _OWN_ROWS).problem if annotated else row
+    return import_row(annotated, _OWN_ROWS, language).problem if annotated else row
 
 
-def import_row(cells: Mapping[str, Any], source: SourceFormat) -> ImportedRow:
+def import_row(cells: Mapping[str, Any], source: SourceFormat, language: str = "") -> ImportedRow:
     """Returns the row, checked as a run would check it; raises BadField or ValidationError."""
     if source.columns.get("question") == "question":
         cells = _with_our_names(cells)
@@ -96,12 +99,15 @@ def import_row(cells: Mapping[str, Any], source: SourceFormat) -> ImportedRow:
     if topic := given.get("topic"):
         # The first of several topics.
         fields["topic"] = str(topic[0] if isinstance(topic, list) else topic)
-    answer, worded = _answer(given.get("answer"), given.get("unit"))
+    told = given.get("answer")
+    answer, worded = _answer(gloss(told, language) if isinstance(told, str) else told, given.get("unit"))
     is_told = form != "prose" or given.get("solution") not in (None, "")
     match form if is_told else "answer":
         case "annotated" if isinstance(given["solution"], str):
             fields["solution"], steps, stated = parse_annotated(given["solution"])
-            if steps:
+            stated = gloss(stated, language)
+            # The marks of other languages are read with their lines.
+            if steps and not language:
                 fields["steps"] = steps
             if stated and answer is None:
                 answer, worded = _answer(stated, None)
@@ -120,7 +126,7 @@ def import_row(cells: Mapping[str, Any], source: SourceFormat) -> ImportedRow:
     if answer is not None:
         fields["answer"] = answer
     fields["extra"] = fields.get("extra", {}) | _extra(cells, given, source, worded)
-    row, line = _checked(fields, states_answer=form in ("annotated", "program"))
+    row, line = _checked(fields, language, states_answer=form in ("annotated", "program"))
     return ImportedRow(row, line, unread_answer=(worded or "") if answer is None else "")
 
 
@@ -198,11 +204,11 @@ def _extra(
     return extra
 
 
-def _checked(fields: dict[str, Any], *, states_answer: bool) -> tuple[ProblemRow, str]:
+def _checked(fields: dict[str, Any], language: str, *, states_answer: bool) -> tuple[ProblemRow, str]:
     """Checks the row as a run will read it from its line of JSON."""
     row = ProblemRow.model_validate_json(to_json(fields))
     try:
-        check_row(row)
+        check_row(row, language)
     except BadField as bad:
         if bad.field != "answer" or not (states_answer and row.answer and mentions(row.solution, row.answer)):
             raise
@@ -212,7 +218,7 @@ def _checked(fields: dict[str, Any], *, states_answer: bool) -> tuple[ProblemRow
         else:
             fields["solution"] += f"\nThe answer is {format_value(row.answer.value, row.answer.unit)}."
         row = ProblemRow.model_validate_json(to_json(fields))
-        check_row(row)
+        check_row(row, language)
     row = row.model_copy(update={"id": problem_id(row)})
     line = row.model_dump_json(exclude_defaults=True)
     if len(line) >= LONGEST_LINE:
@@ -221,7 +227,7 @@ def _checked(fields: dict[str, Any], *, states_answer: bool) -> tuple[ProblemRow
 
 
 def _answer_step(answer: dict[str, Any] | None) -> dict[str, Any]:
-    step: dict[str, Any] = {"ask": ANSWER_ASK, "explanation": ANSWER_STEP}
+    step: dict[str, Any] = {"ask": ENGLISH.asks_answer, "explanation": ENGLISH.states_answer}
     return step if answer is None else {**step, "result": {"symbol": "answer", "name": "answer", **answer}}
 
 

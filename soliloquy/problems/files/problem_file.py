@@ -6,22 +6,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
 
 from pydantic import ValidationError
 
 from soliloquy.problems.book import as_one_line
 from soliloquy.problems.files.imported_row import own_row
 from soliloquy.problems.files.problem_from_row import BadField, problem_from_row, problem_id
-from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.problems.files.reading.json_rows import NotJson, parse_json
 from soliloquy.problems.files.reading.rows import TextLine, UnreadableSource, lines
 from soliloquy.problems.files.row_faults import refusal
 from soliloquy.problems.files.source_format import READERS
 from soliloquy.truth.ledger import doubt_about
 from soliloquy.v1.conversation_pb2 import Problem
-
-Made = TypeVar("Made")
 
 # A file of another name is no problem file, whatever it holds.
 SUFFIXES = ("", ".jsonl", ".ndjson", ".json", ".txt")
@@ -56,19 +52,21 @@ class ProblemFile:
         return self.problems[ordinal % len(self.problems)]
 
 
-def read_problems(path: Path) -> list[Problem]:
+def read_problems(path: Path, language: str = "") -> list[Problem]:
     """Returns every problem of a file; raises UnreadableSource for the first error."""
     line_of: dict[str, int] = {}
-    return [_made(path, line, problem_from_row, line_of) for line in text_lines(path)]
+    return [_made(path, line, language, line_of) for line in text_lines(path)]
 
 
-def problem_faults(path: Path, report_open: Callable[[str], None] = lambda _: None) -> Iterator[str]:
+def problem_faults(
+    path: Path, report_open: Callable[[str], None] = lambda _: None, language: str = ""
+) -> Iterator[str]:
     """Yields the first fault of each line; reports why the answers of the others are open."""
     line_of: dict[str, int] = {}
     try:
         for line in text_lines(path):
             try:
-                if doubt := doubt_about(_made(path, line, problem_from_row, line_of)):
+                if doubt := doubt_about(_made(path, line, language, line_of)):
                     report_open(f"{path}:{line.number}: {doubt}")
             except UnreadableSource as bad:
                 yield str(bad)
@@ -76,11 +74,11 @@ def problem_faults(path: Path, report_open: Callable[[str], None] = lambda _: No
         yield str(bad)
 
 
-def _made(path: Path, line: TextLine, use: Callable[[ProblemRow, str], Made], line_of: dict[str, int]) -> Made:
+def _made(path: Path, line: TextLine, language: str, line_of: dict[str, int]) -> Problem:
     number = line.number
     try:
-        row = own_row(parse_json(line.text))
-        made = use(row, f"{path.name}:{number}")
+        row = own_row(parse_json(line.text), language)
+        made = problem_from_row(row, f"{path.name}:{number}", language)
     except NotJson as error:
         raise FaultyLine(f"{path}:{number}: text: {error}") from error
     except (ValidationError, BadField) as error:

@@ -4,9 +4,10 @@ import math
 from collections.abc import Mapping, Sequence
 
 from soliloquy.problems.files.file_steps import file_step
+from soliloquy.problems.files.languages import glossed_row, in_own_words
 from soliloquy.problems.files.problem_row import PLANS, AnswerRow, ProblemRow, ResultRow, SlipRow, StepRow
 from soliloquy.problems.files.prose_solution import steps_from_prose
-from soliloquy.problems.files.step_questions import ANSWER_ASK, ask_differently
+from soliloquy.problems.files.step_questions import ENGLISH, ask_differently
 from soliloquy.runtime.seeds import digest
 from soliloquy.truth.calculations import Calculation, calculations_of
 from soliloquy.truth.expressions import BadExpression, Expression, Unworkable, parse_expression
@@ -21,8 +22,6 @@ from soliloquy.truth.units import unit
 from soliloquy.truth.unknowns import solved_equations
 from soliloquy.v1 import conversation_pb2 as pb
 
-# The step that states an answer that no other step yields.
-ANSWER_STEP = "State the answer to the question."
 NOISE = 1e-12
 # A number that is closer to a whole one has been calculated with rounded ones.
 _CUT = 1e-3
@@ -36,7 +35,10 @@ class BadField(ValueError):
         self.field, self.reason = field, reason
 
 
-def problem_from_row(row: ProblemRow, source: str) -> pb.Problem:
+def problem_from_row(row: ProblemRow, source: str, language: str = "") -> pb.Problem:
+    """Raises BadField; the steps that are read in a text of another language have its words."""
+    if language:
+        return in_own_words(problem_from_row(glossed_row(row, language), source), row, language)
     _check_text(row)
     steps = steps_from_prose(_explained(row), row.question) if row.steps is None else _stated_steps(row)
     answer = _answer(row, steps)
@@ -77,8 +79,9 @@ def problem_id(row: ProblemRow) -> str:
     return row.id or digest("problem", row.question, row.solution)
 
 
-def check_row(row: ProblemRow) -> Provenance:
+def check_row(row: ProblemRow, language: str = "") -> Provenance:
     """Raises the errors of `problem_from_row` without deriving slips; returns the sources of its numbers."""
+    row = glossed_row(row, language)
     _check_text(row)
     if row.steps is None and row.answer is not None:
         _answer(row, steps_from_prose(_explained(row)))
@@ -245,8 +248,8 @@ def _answer(row: ProblemRow, steps: list[pb.Step]) -> pb.Quantity | None:
     steps.append(
         file_step(
             number=len(steps) + 1,
-            ask=ANSWER_ASK,
-            explanation=ANSWER_STEP,
+            ask=ENGLISH.asks_answer,
+            explanation=ENGLISH.states_answer,
             result=pb.Quantity(symbol="answer", name="answer", value=row.answer.value, unit=row.answer.unit),
         )
     )
@@ -267,7 +270,7 @@ def _conversion(number: int, result: pb.Quantity, answer: AnswerRow) -> pb.Step:
     text = f"{result.symbol} * {factor:.15g}" if factor >= 1 else f"{result.symbol} / {tidy(1 / factor):.15g}"
     return file_step(
         number=number,
-        ask=f"How much is that in {answer.unit}?",
+        ask=ENGLISH.converted.format(unit=answer.unit),
         explanation=f"{format_value(result.value, result.unit)} is {format_value(answer.value, answer.unit)}.",
         kind="convert",
         expression=parse_expression(text) if is_scaled else None,

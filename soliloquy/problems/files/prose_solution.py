@@ -6,7 +6,7 @@ from keyword import iskeyword
 
 from soliloquy.problems.files.file_steps import file_step
 from soliloquy.problems.files.stated_results import Stated, lists_values, stated_result
-from soliloquy.problems.files.step_questions import ask_differently
+from soliloquy.problems.files.step_questions import ENGLISH, ask_differently
 from soliloquy.texts.plurals import is_plural
 from soliloquy.truth.calculations import Calculation, calculations_of
 from soliloquy.truth.expressions import BadExpression, Expression, Unworkable, parse_expression
@@ -212,7 +212,7 @@ def _step(number: int, text: str, start: int, links: Sequence[Calculation]) -> p
     if found is None:
         return file_step(number=number, explanation=text)
     symbol, expression, (value, unit, _) = found
-    name = f"result of step {number}"
+    name = ENGLISH.result.format(number=number)
     return file_step(
         number=number,
         explanation=text,

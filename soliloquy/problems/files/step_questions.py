@@ -1,31 +1,29 @@
 """The question that leads to a step of a solution in prose, without its number."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
+from soliloquy.runtime.files import table_beside
 from soliloquy.truth.numbers import has_number_word
 from soliloquy.v1.conversation_pb2 import Step
 
-# The question for a step that only states the answer.
-ANSWER_ASK = "What is the answer to the question, then?"
-# The questions for steps without a number.
-_ONWARD = (
-    "What comes next?",
-    "What follows from that?",
-    "What else matters here?",
-    "How do you go on?",
-    "What do you know now?",
-    "And what does that mean?",
-)
-# The questions for a number of which the text says nothing before it, by the number of the step.
-_UNNAMED = (
-    "What do you work out first?",
-    "What do you get next?",
-    "What does the next calculation give?",
-    "And what do you find after that?",
-    "What comes out then?",
-    "What is the next number?",
-)
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Phrases:
+    """What a plan that was read in a solution says in place of a tutor's own words, in one language."""
+
+    result: str
+    begin: str
+    onward: Sequence[str]
+    unnamed: Sequence[str]
+    symbol: str
+    converted: str
+    asks_answer: str
+    states_answer: str
+
+
+ENGLISH = Phrases(**table_beside(__file__, "step_questions.toml"))
 _NUMBER = re.compile(r"[=≈\d]|<<")
 # Marks of Markdown and LaTeX, and the number of a step.
 _MARKS = re.compile(r"[*_#$`]+|\\[()\[\]]|^\s*-\s|^\W*step\s+\d+\W*", re.IGNORECASE | re.MULTILINE)
@@ -47,29 +45,37 @@ _SETTING = re.compile(r"^(?:by|with|from|using|for|in|on|at|after|according to)(
 def question_for(explanation: str, *, number: int, symbol: str) -> str:
     """Returns a tutor's question that leads to a step; `symbol` is empty if the step yields no number."""
     if not symbol:
-        return "How would you begin?" if number == 1 else _ONWARD[number % len(_ONWARD)]
+        return unnamed_question(number, "")
     if explanation.lstrip().startswith("####"):
-        return ANSWER_ASK
+        return ENGLISH.asks_answer
     before = _text_before_number(explanation, symbol)
     asked = "" if has_number_word(before) else _label(before) or _what_is(before) or _setting(before)
-    return asked or _of_symbol(symbol, number)
+    return asked or unnamed_question(number, symbol)
 
 
-def ask_differently(steps: Iterable[Step], own: Collection[str] = ()) -> None:
+def unnamed_question(number: int, symbol: str, phrases: Phrases = ENGLISH) -> str:
+    """Returns the question for a step of which nothing but its number and its symbol is known."""
+    if not symbol:
+        return phrases.begin if number == 1 else phrases.onward[number % len(phrases.onward)]
+    is_unnamed = symbol == f"x{number}" and number <= len(phrases.unnamed)
+    return phrases.unnamed[number - 1] if is_unnamed else phrases.symbol.format(symbol=symbol)
+
+
+def ask_differently(steps: Iterable[Step], own: Collection[str] = (), phrases: Phrases = ENGLISH) -> None:
     """Replaces questions that repeat another one, since a question says which step it leads to; keeps a user's own."""
     asked = set[str]()
     for step in steps:
         if step.ask in asked and step.ask not in own:
-            others = _others(step.number, step.result.symbol if step.HasField("result") else "")
+            others = _others(step.number, step.result.symbol if step.HasField("result") else "", phrases)
             step.ask = next((one for one in others if one not in asked), step.ask)
         asked.add(step.ask)
 
 
-def _others(number: int, symbol: str) -> Iterator[str]:
+def _others(number: int, symbol: str, phrases: Phrases) -> Iterator[str]:
     if symbol:
-        yield _of_symbol(symbol, number)
-    phrases = _UNNAMED if symbol else _ONWARD
-    yield from (phrases[(number - 1 + more) % len(phrases)] for more in range(len(phrases)))
+        yield unnamed_question(number, symbol, phrases)
+    known = phrases.unnamed if symbol else phrases.onward
+    yield from (known[(number - 1 + more) % len(known)] for more in range(len(known)))
 
 
 def _text_before_number(explanation: str, symbol: str) -> str:
@@ -105,11 +111,6 @@ def _what_is(before: str) -> str:
 
 def _setting(before: str) -> str:
     return f"{capital(before)} what do you get?" if before.endswith(",") and _SETTING.match(before) else ""
-
-
-def _of_symbol(symbol: str, number: int) -> str:
-    unnamed = symbol == f"x{number}"
-    return _UNNAMED[number - 1] if unnamed and number <= len(_UNNAMED) else f"What do you get for {symbol}?"
 
 
 def capital(text: str) -> str:

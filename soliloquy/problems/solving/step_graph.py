@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from soliloquy.problems.files.step_questions import ANSWER_ASK, capital
+from soliloquy.problems.files.step_questions import ENGLISH, capital
 from soliloquy.programs.terms import DECIDED, CannotTrace, Term
 from soliloquy.programs.tracing import trace_solution
 from soliloquy.truth.number_format import format_exact, is_workable, tidy
@@ -97,7 +97,7 @@ def _steps(result: Term, code: str) -> list[dict[str, Any]]:
         for step, value in zip(graph.steps, graph.values, strict=True):
             step["result"]["value"] = value
     if graph.steps[-1]["result"]["symbol"] in _ANSWERS:
-        graph.steps[-1]["ask"] = ANSWER_ASK
+        graph.steps[-1]["ask"] = ENGLISH.asks_answer
     return graph.steps
 
 
@@ -152,7 +152,7 @@ class _Graph:
         words = [part.words for part in parts]
         name = term.name or ("answer" if term.line else "")
         symbol = self._symbol(name or f"x{len(self.steps) + 1}")
-        called = words_of_name(name) if name else f"result of step {len(self.steps) + 1}"
+        called = words_of_name(name) if name else ENGLISH.result.format(number=len(self.steps) + 1)
         result = {"symbol": symbol, "name": called, "unit": unit_of_name(name), "value": tidy(term.value)}
         self.values.append(term.value)
         self.steps.append(

@@ -1,0 +1,59 @@
+"""Reads problems of other languages by their gloss, and gives them their own words back."""
+
+from collections.abc import Sequence
+
+from soliloquy.problems.files.problem_row import ProblemRow
+from soliloquy.problems.files.step_questions import ENGLISH, Phrases, ask_differently, unnamed_question
+from soliloquy.truth.locales import Locale, gloss, locale
+from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_PROSE, Problem, Step
+
+
+def glossed_row(row: ProblemRow, language: str) -> ProblemRow:
+    texts = {name: gloss(getattr(row, name), language) for name in ("question", "solution", "detailed_solution")}
+    steps = [
+        step.model_copy(update={"explanation": gloss(step.explanation, language), "ask": gloss(step.ask, language)})
+        for step in row.steps or ()
+    ]
+    answer = row.answer and row.answer.model_copy(update={"unit": gloss(row.answer.unit, language)})
+    return row.model_copy(update={**texts, "steps": steps or None, "answer": answer})
+
+
+def in_own_words(problem: Problem, row: ProblemRow, language: str) -> Problem:
+    """Returns a problem that was made of the gloss of a row, with the words of the row."""
+    own = Problem()
+    own.CopyFrom(problem)
+    own.language, own.question, own.solution = language, row.question, row.solution
+    own.enrichment.detailed_solution = row.detailed_solution
+    if not row.detailed_solution:
+        own.ClearField("enrichment")
+    known, phrases = locale(language), Phrases(**locale(language).table["steps"])
+    rows = row.steps or []
+    told = [step.explanation for step in rows]
+    if own.plan == PLAN_SOURCE_PROSE:
+        told = _parts(row.detailed_solution or row.solution, own.steps, known)
+    for at, step in enumerate(own.steps):
+        symbol = step.result.symbol if step.HasField("result") else ""
+        ask = (rows[at].ask if at < len(rows) else "") or unnamed_question(step.number, symbol, phrases)
+        if at >= len(told):
+            # Behind the steps of the solution the answer stands alone, or in another unit.
+            is_answer = step.ask == ENGLISH.asks_answer
+            ask = phrases.asks_answer if is_answer else phrases.converted.format(unit=step.result.unit)
+        step.explanation = told[at] if at < len(told) else phrases.states_answer if is_answer else step.formula
+        step.ask = ask
+        if step.result.name == ENGLISH.result.format(number=step.number):
+            step.result.name = phrases.result.format(number=step.number)
+        for slip in step.slips if at >= len(rows) or rows[at].slips is None else ():
+            slip.ClearField("because")
+    ask_differently(own.steps, own={step.ask for step in rows}, phrases=phrases)
+    return own
+
+
+def _parts(text: str, steps: Sequence[Step], known: Locale) -> list[str]:
+    """Returns the parts of a text whose glosses are the explanations of the steps, as far as they are."""
+    read, end, parts = "".join(gloss for _, gloss in known.pieces(text)), 0, list[str]()
+    for step in steps:
+        if (start := read.find(step.explanation, end)) < 0:
+            break
+        end = start + len(step.explanation)
+        parts.append(known.original(text, start, end).strip())
+    return parts
