@@ -34,7 +34,7 @@ from soliloquy.cli.options import (
 from soliloquy.cli.progress import display
 from soliloquy.cli.run_file import RUN_FILE, is_given, kept_options
 from soliloquy.cli.runs_view import asked_again_in, most_asked_again, next_commands, summary, tell_pilot
-from soliloquy.cli.service_options import CLASSIFIERS, KAFKA, LATENCY, NOISE, PROMPTS, chosen_prompts
+from soliloquy.cli.service_options import CLASSIFIERS, KAFKA, LANGUAGE, LATENCY, NOISE, PROMPTS, chosen_prompts
 from soliloquy.cli.tables import facts
 from soliloquy.cli.terminal import echo, open_console
 from soliloquy.dataset.storage import Storage
@@ -100,6 +100,7 @@ def generate(
         type=NEW_FOLDER,
     ),
     prompts: Path | None = PROMPTS,
+    language: str | None = LANGUAGE,
     batch: bool = setting(
         "Ask the endpoint of --model openai in batches, for half the price: an answer may take a day."
     ),
@@ -142,14 +143,22 @@ def generate(
         raise click.UsageError(f"--classifiers requires a recipe that writes problems: {recipe} does not")
     if kafka is None:
         _check_sandbox()
-    changed = chosen_prompts(recipe, prompts)
-    source = problems_of(problems, recipe, changed, lambda line: None if quiet else echo(line, err=True))
+    spoken = language or ""
+    changed = chosen_prompts(recipe, prompts, spoken)
+    source = problems_of(problems, recipe, changed, lambda line: None if quiet else echo(line, err=True), spoken)
     limit = Budget(dollars=budget, tokens=budget_tokens)
     plan = Plan.of(
-        recipe, source, prompts=changed, problems=problems, budget=limit, options=kept_options(context), **settings
+        recipe,
+        source,
+        prompts=changed,
+        language=spoken,
+        problems=problems,
+        budget=limit,
+        options=kept_options(context),
+        **settings,
     )
     if kafka is None:
-        require_playable(plan.models, source, recipe)
+        require_playable(plan.models, source, recipe, spoken)
     if budget is not None and (unpriced := [name for name, price in plan.prices().items() if price is None]):
         raise click.UsageError(
             f"--budget requires prices, and none is known of {', '.join(unpriced)}: set prompt_price and "

@@ -16,7 +16,7 @@ _GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
 # The conversations of a run depend on these; the rest is of one machine, or of one execution.
 _KEPT = (
     *("recipe", "problems", "conversations", "seed", "noise", "max_turns", "max_attempts", "enrich", "verified"),
-    *("prompts", "classifiers", "model", "base_url", "model_address", "model_name"),
+    *("prompts", "language", "classifiers", "model", "base_url", "model_address", "model_name"),
 )
 
 

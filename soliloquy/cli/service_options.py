@@ -24,13 +24,15 @@ from soliloquy.cli.options import (
     whole,
 )
 from soliloquy.dataset.layout import ShardLimits
-from soliloquy.recipes.prompts import BrokenPrompt, changed_texts
+from soliloquy.recipes.packages import folder
+from soliloquy.recipes.prompts import BrokenPrompt, changed_texts, texts_in
 from soliloquy.recipes.recipe import checked_prompts, load_judges
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.files import read_regular_text, refuse_foreign
 from soliloquy.runtime.tls import ServerTls, Tls
 from soliloquy.runtime.transports.kafka import KafkaSettings
 from soliloquy.standin.faults import LEVELS
+from soliloquy.truth.locales import languages
 
 T = TypeVar("T")
 
@@ -69,11 +71,19 @@ PROMPTS = setting(
 )
 
 
-def chosen_prompts(recipe: str, place: Path | None) -> Mapping[str, str]:
-    """Returns the files of the folder that differ from the recipe's own; raises BrokenPrompt."""
+LANGUAGE = setting(
+    "The language of the problems and of all messages; not for the scripted model.  [default: English]",
+    "--language",
+    type=Choice(languages()),
+)
+
+
+def chosen_prompts(recipe: str, place: Path | None, language: str = "") -> Mapping[str, str]:
+    """Returns the recipe's prompts in a language, and the files of the folder that differ; raises BrokenPrompt."""
+    spoken = texts_in(language, folder(recipe) / "prompts")
     if place is None:
-        return {}
-    changed = changed_texts(recipe, place)
+        return spoken
+    changed = spoken | changed_texts(recipe, place, language)
     try:
         checked_prompts(recipe, changed)
     except BrokenPrompt as error:

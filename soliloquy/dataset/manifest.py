@@ -223,6 +223,7 @@ def identity(run: Run) -> dict[str, Any]:
         "max_attempts": run.max_attempts,
         "enrich": run.enrich,
         "classifiers_sha256": run.classifiers,
+        **({"language": run.language} if run.language else {}),
         "prompts_sha256": find(run.recipe).fingerprints(run.prompts),
         **versions(run.recipe),
     }

@@ -8,6 +8,7 @@ from soliloquy.recipes.templates import Texts
 from soliloquy.runtime.answers import Answer, PartlyUsable, Unreadable
 from soliloquy.truth.judge import judge
 from soliloquy.truth.ledger import Ledger, ledger_of
+from soliloquy.truth.locales import gloss
 from soliloquy.truth.number_format import format_number, format_value
 from soliloquy.truth.numbers import numbers_in
 from soliloquy.truth.quantities import WrittenQuantity, calculations_in, is_same, quantities_in
@@ -88,7 +89,7 @@ def stated_with(problem: Problem) -> Callable[[Spoken], None]:
 
 def _check_claims(spoken: Spoken, problem: Problem) -> None:
     for claim in claims_of(spoken, problem):
-        if not is_in(spoken.text, claim):
+        if not is_in(gloss(spoken.text, problem.language), claim):
             shown = format_value(claim.value, claim.unit)
             raise Unreadable(f"it claims {shown}, which the message does not say: claim only what it says")
 
@@ -114,9 +115,10 @@ def claims_of(spoken: Spoken, problem: Problem) -> list[Claim]:
     known |= {one.quantity.symbol: one.quantity.symbol for one in entries}
     called = (stated.quantity.strip() for stated in spoken.claims or ())
     symbols = [known.get(name) or known.get(name.casefold(), "") for name in called]
-    claims = [parsed(stated, symbol) for stated, symbol in zip(spoken.claims or (), symbols, strict=True)]
+    language = problem.language
+    claims = [parsed(stated, symbol, language) for stated, symbol in zip(spoken.claims or (), symbols, strict=True)]
     for claim in claims:
-        claim.unit = claim.unit or unit_in(spoken.text, claim.value)
+        claim.unit = claim.unit or unit_in(gloss(spoken.text, language), claim.value)
     return claims
 
 
@@ -130,13 +132,14 @@ def unit_in(text: str, value: float) -> str:
     return ""
 
 
-def parsed(stated: StatedClaim, symbol: str = "") -> Claim:
-    number = next(iter(numbers_in(stated.value)), None)
+def parsed(stated: StatedClaim, symbol: str = "", language: str = "") -> Claim:
+    value = gloss(stated.value, language)
+    number = next(iter(numbers_in(value)), None)
     if number is None:
         raise Unreadable(f'the "Value" {stated.value!r} holds no number: write it in digits')
-    sign = stated.value.strip()[:1]
-    beside = sign if sign in _CURRENCIES else stated.value[number.end :].strip()
-    return Claim(quantity=symbol, value=number.value, unit=stated.unit or beside, half=number.half)
+    sign = value.strip()[:1]
+    beside = sign if sign in _CURRENCIES else value[number.end :].strip()
+    return Claim(quantity=symbol, value=number.value, unit=gloss(stated.unit, language) or beside, half=number.half)
 
 
 def written_claims(reply: StudentReply | TutorReply) -> list[StatedClaim] | None:

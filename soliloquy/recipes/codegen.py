@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterator
 
 from soliloquy.recipes.answers import Decision, Program
+from soliloquy.recipes.glosses import glossed_conversation
 from soliloquy.recipes.outcomes import calculate
 from soliloquy.recipes.templates import Templates, Texts
 from soliloquy.recipes.verdicts import verdict
@@ -26,7 +27,7 @@ def decider(
     async def decide(event: StudentReplied, ask: Ask) -> Outcome:
         conversation = event.conversation
         answers = conversation.turns[-1].HasField("student")
-        is_open = answers and unsettled(conversation)
+        is_open = answers and unsettled(glossed_conversation(conversation))
         decision = await ask(prompt(conversation), Decision) if is_open or (answers and asks_always) else None
         if decision and decision.description and decision.use_python != "n":
             return calculate(conversation, decision.description)

@@ -11,6 +11,7 @@ from soliloquy.runtime.files import read_regular_text
 MOST_BYTES = 32 * 1024
 # The tutor's possible personas, for every recipe with this slot.
 _SHARED = Path(__file__).with_name("shared_prompts")
+_LANGUAGES = "languages"
 _TUTORS = b"$tutor_persona"
 
 
@@ -35,13 +36,34 @@ def files_of(place: Path) -> Mapping[str, Path]:
     return dict(sorted(files.items()))
 
 
-def own_texts(recipe: str) -> dict[str, str]:
-    return {name: read_text(path, str(path)) for name, path in own_files(recipe).items()}
+def beside(path: Path, language: str) -> Path:
+    """Returns the place of a file or folder of a recipe in a language; English stands in the recipe's own folder."""
+    return path.parent / _LANGUAGES / language / path.name if language else path
 
 
-def changed_texts(recipe: str, place: Path) -> dict[str, str]:
+def texts_in(language: str, place: Path) -> dict[str, str]:
+    """Returns the texts of a folder of prompts in a language, with the shared ones; none in English.
+
+    Raises BrokenPrompt for a folder that nobody has translated.
+    """
+    if not language:
+        return {}
+    if not (there := beside(place, language)).is_dir():
+        raise BrokenPrompt(f"there are no prompts of {place.parent.name} in the language {language}: write {there}")
+    shared = (_SHARED.parent / _LANGUAGES / language).iterdir()
+    wanted = files_of(place)
+    files = {path.name: path for path in (*shared, *there.iterdir()) if path.name in wanted}
+    return {name: read_text(path, str(path)) for name, path in sorted(files.items())}
+
+
+def own_texts(recipe: str, language: str = "") -> dict[str, str]:
+    own = {name: read_text(path, str(path)) for name, path in own_files(recipe).items()}
+    return own | texts_in(language, folder(recipe) / "prompts")
+
+
+def changed_texts(recipe: str, place: Path, language: str = "") -> dict[str, str]:
     """Returns the files of a folder that differ from the recipe's own; raises BrokenPrompt."""
-    own = own_texts(recipe)
+    own = own_texts(recipe, language)
     there = {path.name: path for path in sorted(place.iterdir()) if not path.name.startswith(".")}
     if not there:
         raise BrokenPrompt(f"{place} holds no prompts: soliloquy recipes prompts {recipe} --out {place} writes them")

@@ -10,6 +10,7 @@ from soliloquy.recipes.templates import Templates, one_line, transcript
 from soliloquy.runtime.answers import Unreadable
 from soliloquy.runtime.ask import Ask, Prompt, Unusable
 from soliloquy.runtime.model import Model
+from soliloquy.truth.locales import gloss
 from soliloquy.truth.number_format import format_value
 from soliloquy.v1.conversation_pb2 import (
     CLAIM_READER_MODEL,
@@ -45,7 +46,7 @@ def message_reader(templates: Templates) -> Reader:
 
         def check(answer: ClaimsRead) -> None:
             found = claims_of(StudentMessage(Message=said.text, Claims=answer.claims), problem)
-            made[:] = [claim for claim in found if is_in(said.text, claim)]
+            made[:] = [claim for claim in found if is_in(gloss(said.text, problem.language), claim)]
             if lacking := [format_value(one.value, one.unit) for one in found if one not in made]:
                 raise Unreadable(f"the message does not say {', '.join(lacking)}: list only what it says")
 

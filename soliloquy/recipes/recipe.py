@@ -11,6 +11,7 @@ from pydantic import ConfigDict
 from soliloquy.recipes.agreement import AgreeingLetters
 from soliloquy.recipes.check_report import CheckedConversation, with_unverified
 from soliloquy.recipes.checks import also_checked, further_checks
+from soliloquy.recipes.glosses import glossed_conversation
 from soliloquy.recipes.judges import Judge, Judges
 from soliloquy.recipes.labels import columns_of, faults_of_columns, labels_of, repeated_numbers
 from soliloquy.recipes.learner.learned import Learned
@@ -168,6 +169,8 @@ class Recipe:
     noise_rates: Mapping[str, Any] = field(default_factory=dict)
     # None if the recipe tutors nobody.
     person: Person | None = None
+    # Returns a conversation of another language than English as the readers know it.
+    glossed: Callable[[Conversation], Conversation] = glossed_conversation
 
     def record(self, conversation: Conversation) -> dict[str, Any]:
         """Returns a conversation as readable JSON."""
@@ -201,7 +204,30 @@ def find(name: str) -> Recipe:
     recipe: Recipe = load(name, "recipe:RECIPE", Recipe)
     if why := "; ".join(faults_of_columns(labels_of(name), columns_of(name))):
         raise BadPackage(f"recipe {name}: {package(name)}.columns: {why}")
+    recipe = _reading_glosses(recipe)
     return replace(recipe, check=also_checked(recipe.check)) if further_checks() else recipe
+
+
+def _reading_glosses(recipe: Recipe) -> Recipe:
+    """Returns the recipe with rules and checks that read glosses, which English texts are themselves."""
+    read, rules = recipe.glossed, recipe.rules
+
+    def check(conversation: Conversation) -> CheckedConversation:
+        checked = recipe.check(read(conversation))
+        said = zip(checked.turns, conversation.turns, strict=False)
+        turns = [replace(found, message=turn.student.text, reply=turn.tutor.text) for found, turn in said]
+        return replace(checked, turns=turns)
+
+    if rules is None:
+        return replace(recipe, check=check)
+    broken, check_by, settled = rules.broken, rules.check_by, rules.settled
+    reading = replace(
+        rules,
+        broken=lambda conversation, names, last: broken(read(conversation), names, last),
+        check_by=lambda conversation, book: check_by(read(conversation), book),
+        settled=lambda conversation: settled(read(conversation)),
+    )
+    return replace(recipe, check=check, rules=reading)
 
 
 def checked_prompts(recipe: str, changed: Mapping[str, str]) -> dict[str, str]:

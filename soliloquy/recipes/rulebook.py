@@ -39,6 +39,8 @@ class Rule:
     reads_programs: bool = False
     # The state whose answer is at fault, where a role answers in several; its last one if empty.
     state: str = ""
+    # Whether it reads English words, so that it is not applied to other languages.
+    english: bool = False
     # How it was shown to be right.
     shown: str = ""
 

@@ -101,7 +101,8 @@ def inapplicable(conversation: Conversation, book: Rulebook, further: Needs | No
     """Returns the rules that cannot be applied, each with what the conversation lacks."""
     known = {**COMMON_NEEDS, **(further or {})}
     has = {need: known[need](conversation) for need in {*book.needs.values()}}
-    return {rule: need for rule, need in book.needs.items() if not has[need]}
+    english = [name for name, rule in book.rules.items() if rule.english] if conversation.run.language else []
+    return {rule: need for rule, need in book.needs.items() if not has[need]} | dict.fromkeys(english, "English")
 
 
 def faults_of(conversation: Conversation, rules: Mapping[str, Rule]) -> list[str]:

@@ -9,6 +9,7 @@ from soliloquy.recipes.reached_values import computed_values
 from soliloquy.truth.calculations import calculations_of
 from soliloquy.truth.judge import fits_stated, judge, judge_text
 from soliloquy.truth.ledger import Ledger, ledger_of
+from soliloquy.truth.locales import gloss
 from soliloquy.truth.number_format import format_number, format_value
 from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.truth.stated_answer import denied_numbers
@@ -66,7 +67,8 @@ def settled_answer(turn: Turn, problem: Problem, entry: LedgerEntry | None) -> S
     ledger = ledger_of(problem)
     answer = claimed_answer(turn, ledger, entry.step if entry is not None else 0)
     if answer is None and entry is not None and ledger.is_settled(entry):
-        right = judge_text(turn.student.text, entry, ledger, asked_for(entry, problem))
+        text, asked = (gloss(one, problem.language) for one in (turn.student.text, asked_for(entry, problem)))
+        right = judge_text(text, entry, ledger, asked)
         answer = StudentAnswer(right=right, settled=right is not None, entry=entry)
     return answer if answer is not None and answer.settled else None
 

@@ -20,7 +20,7 @@ from soliloquy.recipes.prompt_checks import (
     table_faults,
     text_faults,
 )
-from soliloquy.recipes.prompts import BadPromptText, files_of, read_text
+from soliloquy.recipes.prompts import BadPromptText, files_of, read_text, texts_in
 from soliloquy.runtime.ask import Prompt
 from soliloquy.runtime.failure import Refused
 from soliloquy.v1.conversation_pb2 import Conversation, Turn
@@ -62,6 +62,10 @@ class Templates:
     def of(self, changed: Mapping[str, str]) -> "Texts":
         """Returns the texts of a run: its changed files, and the folder's own for all others; raises BrokenPrompt."""
         return self._changed(frozenset(changed.items())) if changed else self.own
+
+    def in_language(self, language: str) -> "Texts":
+        """Returns the folder's texts in a language; raises BrokenPrompt."""
+        return self.of(texts_in(language, self.folder))
 
     def fingerprints(self, changed: Mapping[str, str]) -> dict[str, str]:
         """Returns a hash of each file, which identifies a dataset's prompts; raises BrokenPrompt for a bad file."""

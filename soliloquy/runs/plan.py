@@ -26,7 +26,14 @@ from soliloquy.standin.speakers import FORESEEN, speakers_of, why_unusable
 from soliloquy.v1.runs_pb2 import Run
 
 # The values of the parts that an identity leaves out, so that runs without them keep their ids.
-_ABSENT: dict[str, Any] = {"verified": False, "programs": False, "checks": [], "prompt_settings": {}, "best_of": {}}
+_ABSENT: dict[str, Any] = {
+    "verified": False,
+    "programs": False,
+    "checks": [],
+    "prompt_settings": {},
+    "best_of": {},
+    "language": "",
+}
 
 
 class NoneUsable(Failure):
@@ -50,6 +57,8 @@ class Plan:
     prompts_sha256: dict[str, str]
     # The prompt files that differ from the recipe's own, by name.
     prompts: Mapping[str, str] = field(default_factory=dict)
+    # Of the problems and messages; empty for English.
+    language: str = ""
     conversations: int
     seed: int
     noise: str
@@ -121,6 +130,7 @@ class Plan:
             "classifiers_sha256": digest_of([self.classifiers]) if self.classifiers else "",
             "problems_sha256": self.problems_sha256,
             "prompts_sha256": self.prompts_sha256,
+            **({"language": self.language} if self.language else {}),
             **({"checks": sorted(CHECKS.claims)} if CHECKS.claims else {}),
         }
 
@@ -141,6 +151,7 @@ class Plan:
             programs=self.programs,
             growing=execution,
             prompts=self.prompts,
+            language=self.language,
         )
 
     def cost(self, tokens: Mapping[str, Mapping[str, float]]) -> dict[str, float | None]:
@@ -167,13 +178,17 @@ def _can_solve(models: Models) -> bool:
 
 
 def problems_of(
-    problems: str, recipe: str, prompts: Mapping[str, str] = {}, tell: Callable[[str], None] = lambda line: None
+    problems: str,
+    recipe: str,
+    prompts: Mapping[str, str] = {},
+    tell: Callable[[str], None] = lambda line: None,
+    language: str = "",
 ) -> ProblemSource:
     """Opens a bank, or the problems of a file that the recipe can use; if it writes problems, they are its examples.
 
     Tells how many problems of a file are left out, and why. Raises Failure.
     """
-    source, wanted = problem_source(problems), find(recipe)
+    source, wanted = problem_source(problems, language), find(recipe)
     if wanted.commissioned is None or wanted.topics is None:
         return _usable(source, recipe, tell) if isinstance(source, ProblemFile) else source
     return CommissionSource(examples=source, topics=wanted.topics(prompts), commissioned=wanted.commissioned)
@@ -188,10 +203,14 @@ def _usable(source: ProblemFile, recipe: str, tell: Callable[[str], None]) -> Pr
     return ProblemFile(problems=use.usable)
 
 
-def require_playable(models: Models, source: ProblemSource, recipe: str) -> None:
+def require_playable(models: Models, source: ProblemSource, recipe: str, language: str = "") -> None:
     """Raises Unplayable if the scripted model answers everything and can play nothing of it."""
     if not models.is_scripted:
         return
+    if language:
+        raise Unplayable(
+            f"the scripted model speaks English alone, not {language}: ask another model, e.g. with --model"
+        )
     if not speakers_of(recipe):
         raise Unplayable(f"the scripted model knows no prompt of the recipe {recipe}: ask another model")
     refuses = partial(why_unusable, recipe)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from soliloquy.problems.files.problem_row import ProblemRow
-from soliloquy.problems.files.step_questions import ENGLISH, Phrases, ask_differently, unnamed_question
+from soliloquy.problems.files.step_questions import ENGLISH, ask_differently, phrases_in, unnamed_question
 from soliloquy.truth.locales import Locale, gloss, locale
 from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_PROSE, Problem, Step
 
@@ -26,7 +26,7 @@ def in_own_words(problem: Problem, row: ProblemRow, language: str) -> Problem:
     own.enrichment.detailed_solution = row.detailed_solution
     if not row.detailed_solution:
         own.ClearField("enrichment")
-    known, phrases = locale(language), Phrases(**locale(language).table["steps"])
+    known, phrases = locale(language), phrases_in(language)
     rows = row.steps or []
     told = [step.explanation for step in rows]
     if own.plan == PLAN_SOURCE_PROSE:

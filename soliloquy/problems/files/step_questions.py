@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from soliloquy.runtime.files import table_beside
+from soliloquy.truth.locales import locale
 from soliloquy.truth.numbers import has_number_word
 from soliloquy.v1.conversation_pb2 import Step
 
@@ -21,9 +22,18 @@ class Phrases:
     converted: str
     asks_answer: str
     states_answer: str
+    # Of a step that a model has read.
+    asks_sought: str
+    finds_sought: str
 
 
 ENGLISH = Phrases(**table_beside(__file__, "step_questions.toml"))
+
+
+def phrases_in(language: str) -> Phrases:
+    return Phrases(**locale(language).table["steps"]) if language else ENGLISH
+
+
 _NUMBER = re.compile(r"[=≈\d]|<<")
 # Marks of Markdown and LaTeX, and the number of a step.
 _MARKS = re.compile(r"[*_#$`]+|\\[()\[\]]|^\s*-\s|^\W*step\s+\d+\W*", re.IGNORECASE | re.MULTILINE)

@@ -23,7 +23,9 @@ from soliloquy.v1.sandbox_pb2 import Execution, Job
 PROGRAMS = 3
 # The name of their prompt.
 PROGRAM = "problems/program"
-_TEXTS = Templates(Path(__file__).with_name("prompts"), {"program": {"question", "unit"}}, recipe="problems").own
+_TEMPLATES = Templates(
+    Path(__file__).with_name("prompts"), {"program": {"question", "unit"}, "program_unit": {"unit"}}, recipe="problems"
+)
 # The name of the prompt that has the steps of a solution read.
 STEPS = "problems/steps"
 # Runs a job in the sandbox.
@@ -81,8 +83,9 @@ def dispute(problem: Problem, programs: Evidence) -> str:
 
 
 def program_prompt(problem: Problem) -> Prompt:
-    unit = f"Give the answer in {problem.answer.unit}.\n" if problem.answer.unit else ""
-    return _TEXTS.prompt("program", question=problem.question, unit=unit)
+    texts, unit = _TEMPLATES.in_language(problem.language), problem.answer.unit
+    asked = f"{texts.fill('program_unit', unit=unit)}\n" if unit else ""
+    return texts.prompt("program", question=problem.question, unit=asked)
 
 
 def speak(scene: Scene, _: Random) -> str:

@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 
 from soliloquy.problems.files.problem_from_row import BadField, problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
+from soliloquy.problems.files.step_questions import phrases_in
 from soliloquy.problems.solving.step_graph import steps_from_script
 from soliloquy.programs.terms import CannotTrace
 from soliloquy.recipes.answers import Text
@@ -16,10 +17,11 @@ from soliloquy.recipes.claims import is_in
 from soliloquy.recipes.templates import Templates
 from soliloquy.runtime.answers import Answer, Fields, Unreadable
 from soliloquy.runtime.ask import Ask, Unusable
+from soliloquy.truth.locales import gloss
 from soliloquy.truth.number_format import format_value
 from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_MODEL, PLAN_SOURCE_PROSE, Claim, CodeAttempt, Problem, Step
 
-_TEXTS = Templates(Path(__file__).with_name("prompts"), {"steps": {"question", "solution"}}, recipe="problems").own
+_TEMPLATES = Templates(Path(__file__).with_name("prompts"), {"steps": {"question", "solution"}}, recipe="problems")
 # An input with this source stands in the question.
 _QUESTION = "question"
 
@@ -55,7 +57,8 @@ class WorkedSteps(Answer):
 
 async def worked_steps(problem: Problem, ask: Ask) -> Problem:
     """Returns the steps of a solution and the calls that read them; no steps if no answer of the model holds."""
-    read, prompt = Problem(), _TEXTS.prompt("steps", question=problem.question, solution=problem.solution)
+    texts, read = _TEMPLATES.in_language(problem.language), Problem()
+    prompt = texts.prompt("steps", question=problem.question, solution=problem.solution)
     try:
         found = await ask(prompt, WorkedSteps, partial(_check, problem=problem))
         read.steps.extend(_steps(found, problem))
@@ -70,10 +73,12 @@ def _check(found: WorkedSteps, problem: Problem) -> None:
     """Raises Unreadable for a step that does not come to its value, or whose numbers stand nowhere."""
     _steps(found, problem)
     for number, step in enumerate(found.steps, start=1):
-        if not _stands_in(problem.solution, step.value, step.unit):
+        if not _stands_in(gloss(problem.solution, problem.language), step.value, step.unit):
             raise Unreadable(f"step {number}: {format_value(step.value, step.unit)} does not stand in the solution")
         for known in step.inputs:
-            if known.source == _QUESTION and not _stands_in(problem.question, known.value, known.unit):
+            if known.source == _QUESTION and not _stands_in(
+                gloss(problem.question, problem.language), known.value, known.unit
+            ):
                 shown = format_value(known.value, known.unit)
                 raise Unreadable(f"step {number}: {known.symbol} = {shown} does not stand in the question")
 
@@ -84,7 +89,7 @@ def _stands_in(text: str, value: float, unit: str) -> bool:
 
 def _steps(found: WorkedSteps, problem: Problem) -> Sequence[Step]:
     try:
-        return _checked(problem, problem.solution, list(map(_row, found.steps)))
+        return _checked(problem, problem.solution, [_row(step, problem.language) for step in found.steps])
     except ValidationError as error:
         first: Any = error.errors(include_url=False)[0]
         raise Unreadable(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
@@ -96,21 +101,30 @@ def _checked(problem: Problem, solution: str, steps: list[dict[str, Any]]) -> Se
     """Builds the steps that a solution gives; raises ValidationError or BadField unless they lead to the answer."""
     answer = {"value": problem.answer.value, "unit": problem.answer.unit}
     row = {"question": problem.question, "solution": solution, "steps": steps, "answer": answer}
-    return problem_from_row(ProblemRow.model_validate(row), problem.source).steps
+    return problem_from_row(ProblemRow.model_validate(row), problem.source, problem.language).steps
 
 
-def _row(step: _Step) -> dict[str, Any]:
-    name = step.sought.removeprefix("the ")
+def _row(step: _Step, language: str) -> dict[str, Any]:
+    name, phrases = step.sought.removeprefix("the "), phrases_in(language)
     return {
         "kind": "compute",
-        "ask": f"What is the {name}?",
-        "explanation": f"Work out the {name}.",
+        "ask": phrases.asks_sought.format(name=name),
+        "explanation": phrases.finds_sought.format(name=name),
         "expression": step.expression,
         "inputs": [
             {"symbol": one.symbol, "name": one.name, "value": one.value, "unit": one.unit} for one in step.inputs
         ],
         "result": {"symbol": step.symbol, "name": step.sought, "value": step.value, "unit": step.unit},
     }
+
+
+def _said_in(language: str, steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Returns the steps of a program in the words of another language than English."""
+    phrases = phrases_in(language)
+    for step in steps if language else ():
+        name = step["result"]["name"] if "result" in step else ""
+        step |= {"ask": "", "explanation": phrases.finds_sought.format(name=name) if name else step["explanation"]}
+    return steps
 
 
 def is_bare(problem: Problem) -> bool:
@@ -123,7 +137,8 @@ def agreed_steps(problem: Problem, programs: Iterable[CodeAttempt]) -> Sequence[
     """Returns the steps of the first program that can be followed to the answer; empty if none can."""
     for program in programs:
         try:
-            return _checked(problem, program.code, steps_from_script(program.code, *program.result_variables[:1]))
+            steps = steps_from_script(program.code, *program.result_variables[:1])
+            return _checked(problem, program.code, _said_in(problem.language, steps))
         except (CannotTrace, ValidationError, BadField):
             # Another program may have been written in a way that can be followed.
             continue

@@ -13,6 +13,7 @@ from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.recipes.mathdial.worked_solutions import is_among
 from soliloquy.texts.phrases import is_much_like
 from soliloquy.truth.calculations import calculations_of
+from soliloquy.truth.locales import gloss, glossed
 from soliloquy.v1.conversation_pb2 import Conversation, Misconception, Problem, Step, Turn
 
 
@@ -32,12 +33,13 @@ def believed(problem: Problem) -> Believed | None:
 @lru_cache(1024)
 def _believed(serialised: bytes) -> Believed | None:
     problem = Problem.FromString(serialised)
-    confusion = confusion_of(problem.enrichment)
+    confusion, language = confusion_of(problem.enrichment), problem.language
+    problem = glossed(problem)
     steps = [step for step in problem.steps if step.HasField("result")]
     stated = [
         (number, link.expression.strip(), link.stated)
         for number, line in enumerate(lines(confusion), start=1)
-        for link in calculations_of(line)
+        for link in calculations_of(gloss(line, language))
     ]
     if not steps or not stated:
         return None
@@ -64,7 +66,7 @@ def reasons_given(conversation: Conversation) -> int:
     given, said = 0, list[str]()
     # The first message asks for a solution that nobody has told yet.
     for turn in conversation.turns[1:]:
-        text = turn.tutor.text
+        text = gloss(turn.tutor.text, conversation.problem.language)
         if not any(is_much_like(text, before, POLICY["talk"]["same_words"]) for before in said):
             given += strength(text, found.held, found.step)
         said.append(text)

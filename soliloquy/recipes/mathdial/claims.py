@@ -8,6 +8,7 @@ from soliloquy.recipes.settled import StudentAnswer
 from soliloquy.truth.calculations import calculations_of
 from soliloquy.truth.judge import as_written, compare, in_unit, is_value_of, judge_text
 from soliloquy.truth.ledger import ledger_of
+from soliloquy.truth.locales import gloss
 from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.truth.quantities import quantities_in, values_in
 from soliloquy.v1.conversation_pb2 import Claim, Conversation, Problem, Turn
@@ -46,8 +47,9 @@ def gives_number(turn: Turn, problem: Problem) -> bool:
     """Whether a student's message answers with a number: if nobody says so, one that the question does not contain."""
     if turn.student.claims_by:
         return claimed_value(turn, problem) is not None
-    given = values_in(problem.question)
-    return any(not one.term and one.value not in given for one in quantities_in(turn.student.text))
+    given = values_in(gloss(problem.question, problem.language))
+    said = quantities_in(gloss(turn.student.text, problem.language))
+    return any(not one.term and one.value not in given for one in said)
 
 
 def claimed_value(turn: Turn, problem: Problem) -> float | None:
@@ -77,7 +79,7 @@ def gives_right(turn: Turn, problem: Problem) -> bool:
 
 def comes_to_answer(text: str, problem: Problem) -> bool:
     ledger = ledger_of(problem)
-    return ledger.answer is not None and judge_text(text, ledger.answer, ledger) is True
+    return ledger.answer is not None and judge_text(gloss(text, problem.language), ledger.answer, ledger) is True
 
 
 def _claim(turn: Turn, problem: Problem) -> Claim | None:
@@ -89,8 +91,8 @@ def _claim(turn: Turn, problem: Problem) -> Claim | None:
 
 def holds_answer(text: str, problem: Problem) -> bool:
     """Whether a text contains the right answer, as a number that the question does not contain."""
-    given = {number.value for number in numbers_in_digits(problem.question)}
-    said = (number.value for number in numbers_in_digits(text) if number.value not in given)
+    given, numbers = (numbers_in_digits(gloss(one, problem.language)) for one in (problem.question, text))
+    said = (number.value for number in numbers if number.value not in {one.value for one in given})
     return any(value == problem.answer.value for value in said)
 
 

@@ -8,6 +8,7 @@ from soliloquy.recipes.mathdial.claims import as_handed_in, equations, final_ans
 from soliloquy.recipes.mathdial.labels_pb2 import Confusion, EnrichmentLabels
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.recipes.plausibility import is_plausible
+from soliloquy.truth.locales import gloss
 from soliloquy.truth.numbers import numbers_in_digits
 from soliloquy.v1.conversation_pb2 import Discarded, Enrichment, Problem
 
@@ -39,7 +40,7 @@ def sampling_refusal(problem: Problem) -> str:
 def wants_samples(solutions: Sequence[str], problem: Problem) -> bool:
     """Whether more solutions are needed: too few wrong ones are usable, and the model has not settled on one answer."""
     limits = POLICY["confusion"]
-    answers = [final_answer(solution) for solution in solutions]
+    answers = [final_answer(gloss(solution, problem.language)) for solution in solutions]
     latest = answers[-limits["same_in_a_row"] :]
     if len(solutions) >= limits["samples"] or (len(latest) == limits["same_in_a_row"] and len(set(latest)) == 1):
         return False
@@ -49,7 +50,7 @@ def wants_samples(solutions: Sequence[str], problem: Problem) -> bool:
 
 def choose_confusion(solutions: Sequence[str], problem: Problem) -> Confusion:
     """Returns the first of the most frequent wrong solutions; raises NoConfusion."""
-    answers = [final_answer(solution) for solution in solutions]
+    answers = [final_answer(gloss(solution, problem.language)) for solution in solutions]
     unusable = [why_unusable(solution, problem) for solution in solutions]
     because = Counter(filter(None, unusable))
     discarded = [Discarded(because=reason, samples=samples) for reason, samples in sorted(because.items())]
@@ -71,15 +72,20 @@ def choose_confusion(solutions: Sequence[str], problem: Problem) -> Confusion:
 def choose_mistake(mistakes: Iterable[PlausibleMistake], problem: Problem) -> Confusion | None:
     """Returns the first usable one, before any answer that nobody would hand in."""
     usable = [one for one in mistakes if not why_unusable(one.solution, problem)]
-    chosen = max(usable, key=lambda one: _may_be_handed_in(final_answer(one.solution) or 0.0, problem), default=None)
+    chosen = max(usable, key=lambda one: _may_be_handed_in(_answer(one, problem) or 0.0, problem), default=None)
     if chosen is None:
         return None
     solution = as_handed_in(chosen.solution)
-    return Confusion(solution=solution, answer=final_answer(chosen.solution), belief=chosen.belief)
+    return Confusion(solution=solution, answer=_answer(chosen, problem), belief=chosen.belief)
+
+
+def _answer(mistake: PlausibleMistake, problem: Problem) -> float | None:
+    return final_answer(gloss(mistake.solution, problem.language))
 
 
 def why_unusable(solution: str, problem: Problem) -> str:
     """Returns what a solution is that no student can be wrong by; empty if it is usable."""
+    solution = gloss(solution, problem.language)
     answer = final_answer(solution)
     if answer is None:
         return "without a final answer"
@@ -132,7 +138,7 @@ def numbered(confusion: Confusion) -> Iterator[str]:
 
 def locate_error(confusion: Confusion, problem: Problem) -> tuple[str, int] | None:
     """Returns the category and the first wrong line, from 1; None if the numbers do not determine the error."""
-    found = [list(equations(line)) for line in lines(confusion)]
+    found = [list(equations(gloss(line, problem.language))) for line in lines(confusion)]
     return _went_on(found, problem) or _quantity(found, problem)
 
 
@@ -150,7 +156,7 @@ def _quantity(lines: _Lines, problem: Problem) -> tuple[str, int] | None:
     calculated = [step for step in problem.steps if step.HasField("result")]
     if not all(step.expression for step in calculated):
         return None
-    given = {number.value for number in numbers_in_digits(problem.question)}
+    given = {number.value for number in numbers_in_digits(gloss(problem.question, problem.language))}
     needed = {known.value for step in calculated for known in step.inputs}
     needed |= {value for step in calculated for value in operands(step.expression)}
     for number, line in enumerate(lines, start=1):

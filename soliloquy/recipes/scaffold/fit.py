@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from soliloquy.recipes import settled
 from soliloquy.recipes.agreement import code_verdict
+from soliloquy.recipes.glosses import glossed_turn
 from soliloquy.recipes.outcomes import finish
 from soliloquy.recipes.scaffold.expected_answers import (
     expects_formula,
@@ -14,7 +15,7 @@ from soliloquy.recipes.scaffold.expected_answers import (
 )
 from soliloquy.recipes.scaffold.labels_pb2 import LearnerState, SubQuestion
 from soliloquy.recipes.scaffold.learner import is_later, stance_of
-from soliloquy.recipes.scaffold.memory import STATE, current_question, misfits, plan_of, sub_question
+from soliloquy.recipes.scaffold.memory import STATE, current_question, glossed_with_plan, misfits, plan_of, sub_question
 from soliloquy.recipes.scaffold.plan_rules import is_worked_through
 from soliloquy.recipes.scaffold.policy import POLICY
 from soliloquy.recipes.scaffold.states import (
@@ -48,8 +49,13 @@ class AnswerCheck(NamedTuple):
     judge: Judge
 
 
+def _glossed(conversation: Conversation, turn: Turn) -> tuple[Conversation, Turn]:
+    return glossed_with_plan(conversation), glossed_turn(turn, conversation.problem.language)
+
+
 def needs_calculation(conversation: Conversation, turn: Turn) -> bool:
     """Whether a message may answer with a number that nothing settled decides, so that a program has to check it."""
+    conversation, turn = _glossed(conversation, turn)
     answers = drawn_state(turn) in ANSWERING and expects_number(current_question(conversation, turn))
     return answers and _gives_number(turn) and settled_answer(conversation, turn) is None
 
@@ -64,6 +70,7 @@ def check_answer(conversation: Conversation, turn: Turn) -> AnswerCheck:
 
     A program against what the solution or the plan states leaves it open: one of both is wrong, and nobody knows which.
     """
+    conversation, turn = _glossed(conversation, turn)
     if known := settled_answer(conversation, turn):
         return AnswerCheck(known.right, Judge.JUDGE_LEDGER)
     if (ran := code_verdict(turn.calculation)) is not None:
@@ -78,6 +85,7 @@ def check_answer(conversation: Conversation, turn: Turn) -> AnswerCheck:
 
 def settled_answer(conversation: Conversation, turn: Turn) -> StudentAnswer | None:
     """Returns what settled values say of the answer to a sub-question; None if nothing decides it."""
+    conversation, turn = _glossed(conversation, turn)
     target = current_question(conversation, turn)
     if drawn_state(turn) not in ANSWERING or not expects_number(target):
         return None
@@ -87,6 +95,7 @@ def settled_answer(conversation: Conversation, turn: Turn) -> StudentAnswer | No
 
 def stated_right(conversation: Conversation, turn: Turn) -> bool | None:
     """Whether a message gives what the solution states, or else the plan, settled or not; None if that is unknown."""
+    conversation, turn = _glossed(conversation, turn)
     target = current_question(conversation, turn)
     stated = fits_stated(turn.student.claims, ledger_of(conversation.problem), _last_step(target))
     return gives_expected(turn.student.text, target) if stated is None else stated
@@ -107,6 +116,7 @@ def is_settled(conversation: Conversation, turn: Turn) -> bool:
 
 def find_misfit(conversation: Conversation, turn: Turn) -> RejectedTry | None:
     """Returns why a message does not show its state; None if it does, or if only a model can tell."""
+    conversation, turn = _glossed(conversation, turn)
     state = drawn_state(turn)
     if state in (START, UNDRAWN):
         return None

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 
+from soliloquy.recipes.glosses import glossed_conversation
 from soliloquy.recipes.scaffold.labels_pb2 import EnrichmentLabels, LearnerState, Plan, SubQuestion, TurnLabels
 from soliloquy.recipes.scaffold.states import END, solving
 from soliloquy.runtime.failure import Refused
+from soliloquy.truth.locales import gloss
 from soliloquy.v1.conversation_pb2 import Conversation, Problem, RejectedTry, Turn
 
 # The rule by which a student's message goes back to it.
@@ -13,6 +15,24 @@ STATE = "state"
 
 def plan_of(problem: Problem) -> Plan:
     return EnrichmentLabels.FromString(problem.enrichment.labels).plan
+
+
+def glossed_plan(plan: Plan, language: str) -> Plan:
+    questions = [
+        SubQuestion(question=gloss(one.question, language), answer=gloss(one.answer, language), steps=one.steps)
+        for one in plan.questions
+    ]
+    return Plan(questions=questions, refused_because=plan.refused_because)
+
+
+def glossed_with_plan(conversation: Conversation) -> Conversation:
+    """Returns a conversation and its plan as the readers know them; English as it is."""
+    if not (language := conversation.problem.language):
+        return conversation
+    read = glossed_conversation(conversation)
+    plan = glossed_plan(plan_of(conversation.problem), language)
+    read.problem.enrichment.labels = EnrichmentLabels(plan=plan).SerializeToString()
+    return read
 
 
 def questions(conversation: Conversation) -> Sequence[SubQuestion]:

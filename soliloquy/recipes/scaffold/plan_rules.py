@@ -15,12 +15,14 @@ from soliloquy.recipes.scaffold.expected_answers import (
     same_quantity,
 )
 from soliloquy.recipes.scaffold.labels_pb2 import Plan, SubQuestion
+from soliloquy.recipes.scaffold.memory import glossed_plan
 from soliloquy.recipes.scaffold.told_names import undefined_names
 from soliloquy.runtime.files import table_beside
 from soliloquy.texts.phrases import says
 from soliloquy.texts.utterances import content_words
 from soliloquy.truth.expressions import BadExpression, Expression, Unworkable, parse_expression
 from soliloquy.truth.ledger import ledger_of
+from soliloquy.truth.locales import glossed
 from soliloquy.truth.measured_values import is_rounded
 from soliloquy.truth.number_format import format_number, format_quantity
 from soliloquy.truth.quantities import WrittenQuantity, quantities_in, values_in
@@ -38,6 +40,7 @@ _HOW_MANY = re.compile(r"\bhow many\b", re.IGNORECASE)
 
 def faults(plan: Plan, problem: Problem) -> Iterator[tuple[str, str]]:
     """Yields each broken rule with its evidence."""
+    plan, problem = glossed_plan(plan, problem.language), glossed(problem)
     for rule in POLICY["rules"]:
         for found in _RULES[rule](plan, problem):
             yield rule, found
@@ -45,6 +48,7 @@ def faults(plan: Plan, problem: Problem) -> Iterator[tuple[str, str]]:
 
 def undecided(plan: Plan, problem: Problem) -> list[int]:
     """Returns the numbers of the sub-questions whose expected answers are words, which no rule can verify."""
+    plan, problem = glossed_plan(plan, problem.language), glossed(problem)
     return [number for number in range(1, len(plan.questions) + 1) if _is_right(number, plan, problem) is None]
 
 
@@ -81,6 +85,7 @@ def _values_on_the_way(step: Step) -> Iterator[float]:
 
 def is_worked_through(number: int, plan: Plan, problem: Problem) -> bool:
     """Whether an expected answer is what a step was calculated to be when the problem was read."""
+    plan, problem = glossed_plan(plan, problem.language), glossed(problem)
     step = _step(plan.questions[number - 1], problem)
     worked = step is not None and (not step.HasField("result") or _is_settled(step.number, problem))
     return worked and _is_right(number, plan, problem) is True

@@ -15,6 +15,7 @@ from soliloquy.recipes.scaffold import (
     tutor,
 )
 from soliloquy.recipes.scaffold.answers import Tutored
+from soliloquy.recipes.scaffold.memory import glossed_with_plan
 from soliloquy.recipes.scaffold.policy import POLICY
 
 RECIPE = Recipe(
@@ -38,6 +39,7 @@ RECIPE = Recipe(
     fingerprints=prompting.TEMPLATES.fingerprints,
     prompts=prompting.conversation_prompts,
     lessons=lessons.lessons,
+    glossed=glossed_with_plan,
     dialogue=lessons.dialogue,
     person=Person(
         visible_text={"scaffold/tutoring": Tutored.reply_so_far},

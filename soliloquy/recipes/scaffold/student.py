@@ -9,6 +9,7 @@ from soliloquy.recipes.scaffold.labels_pb2 import TutorLabels
 from soliloquy.recipes.scaffold.learner import draw_learner, draw_message
 from soliloquy.recipes.scaffold.memory import (
     current_question,
+    glossed_with_plan,
     next_turn,
     questions,
     solved_after,
@@ -29,7 +30,7 @@ async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
     if not conversation.turns:
         return open_conversation(event)
     turn = next_turn(conversation)
-    mark(turn, *draw_message(conversation, turn))
+    mark(turn, *draw_message(glossed_with_plan(conversation), turn))
     await _ask_for_message(conversation, turn, ask)
     conversation.turns.append(turn)
     return emit(StudentReplied(conversation=conversation))

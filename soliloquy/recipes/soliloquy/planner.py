@@ -11,6 +11,7 @@ from soliloquy.recipes.soliloquy.answers import Enriched
 from soliloquy.recipes.soliloquy.stated_numbers import StatedNumber, is_among, normalize, stated_numbers, values_of
 from soliloquy.runtime.answers import Unreadable
 from soliloquy.runtime.ask import Ask, Unusable
+from soliloquy.truth.locales import gloss, glossed
 from soliloquy.v1.conversation_pb2 import Enrichment, Problem, Quantity
 
 # Reports only a few faults at once: a model that fixes them tends to fix the rest.
@@ -66,11 +67,15 @@ def check(enriched: Enriched, problem: Problem) -> None:
 
 
 def faults(enriched: Enriched, problem: Problem) -> Iterator[str]:
-    known = source_values(problem)
-    for name, text in (("Detailed Solution", enriched.detailed_solution), ("Solution Outline", enriched.outline)):
+    language, problem = problem.language, glossed(problem)
+    known, outline = source_values(problem), gloss(enriched.outline, language)
+    for name, text in (
+        ("Detailed Solution", gloss(enriched.detailed_solution, language)),
+        ("Solution Outline", outline),
+    ):
         found = (*_numbering_faults(text, len(problem.steps)), *_unknown_numbers(text, known))
         yield from (f'"{name}": {fault}' for fault in found)
-    yield from (f'"Solution Outline": {fault}' for fault in _calculations(enriched.outline, problem))
+    yield from (f'"Solution Outline": {fault}' for fault in _calculations(outline, problem))
 
 
 def source_values(problem: Problem) -> set[float]:

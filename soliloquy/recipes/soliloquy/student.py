@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from soliloquy.recipes.answers import StudentMessage
 from soliloquy.recipes.claims import record_claims, stated_with
+from soliloquy.recipes.glosses import glossed_conversation
 from soliloquy.recipes.learner.knowledge import Shares, Stance, after, drawn
 from soliloquy.recipes.rewinding import rewinding_parts
 from soliloquy.recipes.settled import claimed_answer
@@ -28,7 +29,7 @@ async def reply(event: ConversationStarted | TutorReplied, ask: Ask) -> Outcome:
     if not conversation.turns:
         conversation.persona = conversation.persona or drawn_persona(conversation)
         draw_tutor(conversation, prompting.TEMPLATES.of(conversation.run.prompts))
-    stance = stance_in(conversation)
+    stance = stance_in(glossed_conversation(conversation))
     labels = StudentLabels(strategy=stance.strategy, knowledge=stance.knowledge, misconception=stance.misconception)
     student = StudentReply(intent=_intent(conversation, stance), labels=labels.SerializeToString())
     prompt = prompting.student(conversation, conversation.turns, student)
