@@ -3,17 +3,18 @@
 import re
 from importlib.util import find_spec
 from pathlib import Path
-from shutil import copyfile, copytree, ignore_patterns
+from shutil import copytree, ignore_patterns
 
 import click
 
 from soliloquy.cli.command import Group, setting
 from soliloquy.cli.options import NEW_FOLDER, Choice, writing_to
+from soliloquy.cli.service_options import LANGUAGE
 from soliloquy.cli.tables import plain_table
 from soliloquy.cli.terminal import echo, open_console
 from soliloquy.recipes.checks import further_checks
 from soliloquy.recipes.packages import known_recipes
-from soliloquy.recipes.prompts import own_files
+from soliloquy.recipes.prompts import own_texts
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.extensions import is_ours
 from soliloquy.runtime.failure import Failure
@@ -61,7 +62,12 @@ def new(name: str) -> None:
 
 @recipes.command()
 @click.argument("name", metavar="RECIPE", type=Choice(list(known_recipes())))
-def prompts(name: str, *, out: Path = setting("Folder for the files.", type=NEW_FOLDER)) -> None:
+def prompts(
+    name: str,
+    *,
+    out: Path = setting("Folder for the files.", type=NEW_FOLDER),
+    language: str | None = LANGUAGE,
+) -> None:
     """Write the prompts of RECIPE into a folder, to be changed.
 
     `soliloquy generate --prompts DIR` runs with the files of the folder; a prompt whose file is deleted stays the
@@ -70,7 +76,7 @@ def prompts(name: str, *, out: Path = setting("Folder for the files.", type=NEW_
     refuse_foreign(out)
     with writing_to(out):
         out.mkdir(parents=True, exist_ok=True)
-        files = [copyfile(path, out / file) for file, path in own_files(name).items()]
+        files = [(out / file).write_text(text, "utf-8") for file, text in own_texts(name, language or "").items()]
     echo(f"{out} holds the {len(files)} prompts of {name}: change them, and generate with --prompts {out}")
 
 

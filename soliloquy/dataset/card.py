@@ -46,6 +46,7 @@ def card(summary: DatasetSummary) -> str:
     mended = kept.mending
     command, note = again(summary)
     parts = {
+        "language": summary.manifest["run"].get("language") or "en",
         "size": next(name for most, name in _SIZES if kept.conversations < most),
         "rejected": _REJECTED if dropped.conversations else "",
         "title": plain(title(kept)),
@@ -193,6 +194,7 @@ def again(summary: DatasetSummary) -> tuple[str, str]:
         if run.get(name, usual) != usual:
             words += [f"--{name.replace('_', '-')}", str(run[name])]
     words += ["--enrich"] if run.get("enrich") else []
+    words += ["--language", run["language"]] if run.get("language") else []
     note = "All random draws follow from the seed."
     if not is_scripted(summary.accepted):
         note += " A language model may answer differently each time; problems, prompts and draws stay the same."

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from soliloquy.recipes.answers import StatedClaim
 from soliloquy.recipes.templates import Texts
+from soliloquy.recipes.words import called, words
 from soliloquy.runtime.answers import Answer, PartlyUsable, Unreadable
 from soliloquy.truth.judge import judge
 from soliloquy.truth.ledger import Ledger, ledger_of
@@ -51,15 +52,16 @@ def quantities_asked(problem: Problem) -> str:
     """Lists the quantities that a message may claim, without their values."""
     # The result of a step that was read in prose has no name of its own.
     is_named = problem.plan != PLAN_SOURCE_PROSE
-    lines = (_line(entry, is_named or entry.role == LEDGER_ROLE_GIVEN) for entry in ledger_of(problem).entries)
+    entries, language = ledger_of(problem).entries, problem.language
+    lines = (_line(entry, is_named or entry.role == LEDGER_ROLE_GIVEN, language) for entry in entries)
     return "\n".join(filter(None, lines))
 
 
-def _line(entry: LedgerEntry, is_named: bool) -> str:
+def _line(entry: LedgerEntry, is_named: bool, language: str) -> str:
     """Describes a quantity; empty for one that nothing tells from the others."""
-    own = entry.quantity
-    told = [own.name if is_named else "", "the answer to the question" if entry.role == LEDGER_ROLE_ANSWER else ""]
-    unit_told = f"in {own.unit}" if own.unit else ""
+    own, said = entry.quantity, words(language)
+    told = [own.name if is_named else "", said["answer"] if entry.role == LEDGER_ROLE_ANSWER else ""]
+    unit_told = said["unit"].format(unit=called(own.unit, language)) if own.unit else ""
     return f"{own.symbol}: {', '.join(filter(None, [*told, unit_told]))}" if any(told) else ""
 
 

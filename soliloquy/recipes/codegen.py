@@ -7,6 +7,7 @@ from soliloquy.recipes.glosses import glossed_conversation
 from soliloquy.recipes.outcomes import calculate
 from soliloquy.recipes.templates import Templates, Texts
 from soliloquy.recipes.verdicts import verdict
+from soliloquy.recipes.words import words
 from soliloquy.runtime.ask import Ask, Prompt
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.values import shown
@@ -40,13 +41,12 @@ def decider(
 
 # The slots of the shared texts that ask for a program.
 SLOTS = {"use_python": {"description", "failure"}, "use_python_again": {"code", "error"}}
-# Begins the description of a calculation that the tutor did not ask for.
-UNSETTLED = "Work out whether the student's answer is right."
 
 
 def _description(conversation: Conversation) -> str:
-    question, said = conversation.problem.question, conversation.turns[-1].student.text
-    return f"{UNSETTLED} The problem: {question} The student: {said}"
+    """Describes a calculation that the tutor did not ask for."""
+    problem, said = conversation.problem, conversation.turns[-1].student.text
+    return words(problem.language)["unsettled"].format(question=problem.question, said=said)
 
 
 def code_writer(templates: Templates) -> Callable[[CalculationNeeded | CodeFailed, Ask], Awaitable[Outcome]]:

@@ -1,5 +1,6 @@
 """Writes the steps of a problem as prompts show them, each thing once."""
 
+from soliloquy.recipes.words import words
 from soliloquy.truth.number_format import format_quantity
 from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_PROSE, Problem, Step
 
@@ -7,7 +8,8 @@ from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_PROSE, Problem, Step
 def steps_text(problem: Problem, *, with_results: bool) -> str:
     """Numbers the steps; `with_results` adds what each comes to."""
     texts = (step_text(problem, step, with_result=with_results) for step in problem.steps)
-    return "\n".join(f"Step {number}) {text}" for number, text in enumerate(texts, start=1))
+    step = words(problem.language)["step"]
+    return "\n".join(step.format(number=number, text=text) for number, text in enumerate(texts, start=1))
 
 
 def step_text(problem: Problem, step: Step, *, with_result: bool) -> str:

@@ -10,7 +10,18 @@ from typing import Any
 import click
 
 from soliloquy.cli.command import Command, setting
-from soliloquy.cli.options import ANY_PATH, AS_JSON, COUNT, NEW_FOLDER, PROBLEM_FILE_OUT, SEED, Choice, real, writing_to
+from soliloquy.cli.options import (
+    ANY_PATH,
+    AS_JSON,
+    COUNT,
+    NEW_FOLDER,
+    PROBLEM_FILE_OUT,
+    SEED,
+    Choice,
+    real,
+    writing_to,
+)
+from soliloquy.cli.service_options import LANGUAGE
 from soliloquy.cli.terminal import answer, echo
 from soliloquy.problems.bank.bank import FAMILIES, bank_names
 from soliloquy.problems.files.importing import NothingUsable, import_problems
@@ -46,6 +57,7 @@ def import_(
     ),
     strict: bool = setting("Fail if any row cannot be used."),
     keep_repeats: bool = setting("Keep further rows of the same problem, for `problems split`."),
+    language: str | None = LANGUAGE,
     as_json: bool = AS_JSON,
     source: Path,
 ) -> int:
@@ -57,7 +69,7 @@ def import_(
     file has no field for are kept under `extra`.
     """
     source_format = load_format(format_name or format_of(source)).with_columns(_column_map(columns))
-    options = {"strict": strict, "keep_repeats": keep_repeats}
+    options: dict[str, Any] = {"strict": strict, "keep_repeats": keep_repeats, "language": language or ""}
     try:
         with writing_to(out):
             counts = import_problems(source, out, source_format, **options, report=_report, report_unread=_report)
@@ -97,7 +109,7 @@ _DRAWS = 200
 
 @click.command(cls=Command)
 @click.argument("source", metavar="BANK|FILE|FOLDER")
-def check(*, as_json: bool = AS_JSON, source: str) -> int:
+def check(*, language: str | None = LANGUAGE, as_json: bool = AS_JSON, source: str) -> int:
     """Check the families of a bank or folder, or the problems of a file.
 
     A family is a TOML file, in a folder named for its topic. Checks its laws, units, numbers, mistakes and texts with
@@ -115,8 +127,9 @@ def check(*, as_json: bool = AS_JSON, source: str) -> int:
     if not families and path.is_dir():
         raise Failure(f"{source} holds no families: they are TOML files, in a folder for each topic")
     doubts: list[str] = []
-    found = [*_family_faults(families, path)] if families else [*problem_faults(path, doubts.append)]
-    uses = {} if families or found else dict(_uses(path))
+    spoken = language or ""
+    found = [*_family_faults(families, path)] if families else [*problem_faults(path, doubts.append, spoken)]
+    uses = {} if families or found else dict(_uses(path, spoken))
     lines = [*found, *doubts]
     if not found:
         unread = f" that could be read; problems whose answer is open: {len(doubts)}" if doubts else ""
@@ -132,16 +145,16 @@ def check(*, as_json: bool = AS_JSON, source: str) -> int:
     return 1 if found else 0
 
 
-def _uses(path: Path) -> Iterator[tuple[str, Use]]:
+def _uses(path: Path, language: str) -> Iterator[tuple[str, Use]]:
     """Yields what each recipe that works through given problems can use, and what only the scripted model cannot."""
-    problems = [*read_problems(path)]
+    problems = [*read_problems(path, language)]
     for name in known_recipes():
         recipe = find(name)
         if recipe.topics is not None:
             continue
         use = use_of(problems, recipe.refuses)
         yield name, use
-        if (scripted := use_of(use.usable[:FORESEEN], partial(why_unusable, name))).refused:
+        if not language and (scripted := use_of(use.usable[:FORESEEN], partial(why_unusable, name))).refused:
             yield f"{name}, scripted model", scripted
 
 

@@ -9,6 +9,7 @@ import click
 from soliloquy.cli.attended import ASKED, AttendedModels
 from soliloquy.cli.command import Command
 from soliloquy.cli.options import ANY_PATH, AS_JSON, PROBLEM_FILE_OUT, writing_to
+from soliloquy.cli.service_options import LANGUAGE
 from soliloquy.cli.terminal import answer, echo
 from soliloquy.problems.files.problem_file import read_problems
 from soliloquy.problems.files.problem_row import programs_row
@@ -28,7 +29,12 @@ _IN_FLIGHT = 8
 @click.command(cls=Command)
 @click.argument("source", metavar="FILE", type=ANY_PATH)
 def verify(
-    *, out: Path = PROBLEM_FILE_OUT, as_json: bool = AS_JSON, source: Path, asked: AttendedModels = ASKED
+    *,
+    out: Path = PROBLEM_FILE_OUT,
+    language: str | None = LANGUAGE,
+    as_json: bool = AS_JSON,
+    source: Path,
+    asked: AttendedModels = ASKED,
 ) -> None:
     """Check the answers of a file by programs that a model writes from the questions alone.
 
@@ -40,7 +46,7 @@ def verify(
     if any(endpoint.engine == "scripted" for endpoint in asked.models.asked("codegen", PROGRAM)):
         raise Failure("problems verify requires --model openai or ray: the scripted model solves few")
     with writing_to(out):
-        problems = {one.question: one for one in read_problems(source) if one.HasField("answer")}
+        problems = {one.question: one for one in read_problems(source, language or "") if one.HasField("answer")}
         checked = asyncio.run(_checks([*problems.values()], asked, source, quiet=as_json))
         counts = Counter(checked=len(checked))
         with atomic_file(out) as file:

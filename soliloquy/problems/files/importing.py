@@ -59,6 +59,7 @@ def import_problems(
     *,
     strict: bool,
     keep_repeats: bool,
+    language: str = "",
     report: Callable[[RefusedRow], None],
     report_unread: Callable[[str], None],
 ) -> ImportCounts:
@@ -75,7 +76,7 @@ def import_problems(
             if _is_blank(source_row):
                 continue
             counts.read += 1
-            outcome = _outcome(source_row, source_format)
+            outcome = _outcome(source_row, source_format, language)
             if isinstance(outcome, RefusedRow):
                 counts.refused += 1
                 complain(outcome)
@@ -89,7 +90,7 @@ def import_problems(
                 if not keep_repeats:
                     complain(repeat)
                     continue
-            if doubt := check_row(row).doubt:
+            if doubt := check_row(row, language).doubt:
                 counts.unread += 1
                 report_unread(f"{source_row.place}: unverified: {doubt}")
             if unread_answer:
@@ -114,11 +115,11 @@ def _shown(answer: str) -> str:
     return repr(plain if len(plain) <= _LONGEST_SHOWN else f"{plain[:_LONGEST_SHOWN]}..")
 
 
-def _outcome(row: SourceRow | RefusedRow, source_format: SourceFormat) -> ImportedRow | RefusedRow:
+def _outcome(row: SourceRow | RefusedRow, source_format: SourceFormat, language: str) -> ImportedRow | RefusedRow:
     if isinstance(row, RefusedRow):
         return row
     try:
-        return import_row(row.cells, source_format)
+        return import_row(row.cells, source_format, language)
     except (ValidationError, BadField) as error:
         return refusal(row.place, error)
 

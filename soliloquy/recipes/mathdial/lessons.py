@@ -24,7 +24,7 @@ from soliloquy.runtime.ask import Prompt
 from soliloquy.runtime.retry import Refused
 from soliloquy.v1.conversation_pb2 import Conversation, Turn
 
-_TEXTS = Templates(
+_TEMPLATES = Templates(
     Path(__file__).with_name("response"),
     {
         "asked": set[str](),
@@ -32,7 +32,7 @@ _TEXTS = Templates(
         "said": {"conversation"},
         "move": {"move", "meaning"},
     },
-).own
+)
 
 
 def lessons(conversation: Conversation) -> list[Lesson]:
@@ -90,13 +90,13 @@ def replies(conversation: Conversation, given: ReplyContext) -> list[Lesson]:
 
 def response_prompt(conversation: Conversation, turns: Sequence[Turn], given: ReplyContext) -> Prompt:
     """Returns the prompt for the reply in the last of these turns."""
-    told = grounded(conversation, turns)
-    asked, said = [_TEXTS.fill("asked")], [_TEXTS.fill("said", conversation=told["conversation"])]
+    told, texts = grounded(conversation, turns), _TEMPLATES.in_language(conversation.problem.language)
+    asked, said = [texts.fill("asked")], [texts.fill("said", conversation=told["conversation"])]
     if given.grounding:
         grounds = {name: told[name] for name in ("question", "solution", "wrong")}
-        asked.append(_TEXTS.fill("grounds", **grounds))
+        asked.append(texts.fill("grounds", **grounds))
     if given.move:
         move = move_name(turns[-1].tutor)
         meaning = TEMPLATES.of(conversation.run.prompts).table("moves")[move]["meaning"]
-        said.append(_TEXTS.fill("move", move=move, meaning=meaning))
+        said.append(texts.fill("move", move=move, meaning=meaning))
     return Prompt(name="mathdial/responding", said=[("system", "\n\n".join(asked)), ("user", "\n\n".join(said))])

@@ -14,6 +14,7 @@ from soliloquy.recipes.mathdial.confusion import confusion_of, numbered
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, Confusion, ConversationLabels, ErrorCategory, StudentLabels
 from soliloquy.recipes.mathdial.moves import TABLES, intent_name, move_name
 from soliloquy.recipes.prompt_checks import ANY
+from soliloquy.recipes.prompts import beside
 from soliloquy.recipes.reader import readings
 from soliloquy.recipes.templates import Templates, Texts, fill, persona_in, transcript
 from soliloquy.runtime.ask import Prompt
@@ -157,7 +158,8 @@ def fitting_profiles(conversation: Conversation) -> Sequence[str]:
 def outset(conversation: Conversation) -> str:
     """Returns the system message of a training chat; no run uses it as a prompt."""
     grounds = grounded(conversation, conversation.turns)
-    return fill(_DIALOGUE.read_text("utf-8").strip(), **grounds, moves=_moves(_texts(conversation)))
+    template = beside(_DIALOGUE, conversation.problem.language).read_text("utf-8").strip()
+    return fill(template, **grounds, moves=_moves(_texts(conversation)))
 
 
 def _texts(conversation: Conversation) -> Texts:

@@ -3,15 +3,17 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from soliloquy.recipes.prompts import beside
 from soliloquy.recipes.scaffold.labels_pb2 import Plan
 from soliloquy.recipes.scaffold.memory import plan_of
 from soliloquy.recipes.scaffold.plan_rules import undecided
 from soliloquy.recipes.step_text import steps_text
 from soliloquy.recipes.templates import Templates
+from soliloquy.recipes.words import words
 from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import Problem
 
-_LESSON = Path(__file__).with_name("plan_lesson.txt").read_text("utf-8").strip()
+_LESSON = Path(__file__).with_name("plan_lesson.txt")
 SLOTS = {
     "planning": {"question", "steps", "refused"},
     "planning_again": {"reason"},
@@ -36,8 +38,8 @@ def verifying(problem: Problem, plan: Plan, changed: Mapping[str, str]) -> Promp
         "verifying",
         question=problem.question,
         steps=steps_text(problem, with_results=True),
-        plan=shown(plan),
-        answers=", ".join(map(str, undecided(plan, problem))) or "none",
+        plan=shown(plan, problem.language),
+        answers=", ".join(map(str, undecided(plan, problem))) or words(problem.language)["none"],
     )
 
 
@@ -58,13 +60,17 @@ def lesson(problem: Problem) -> Prompt:
     """Asks a model that has learned to plan for a plan, without showing it the solution."""
     return Prompt(
         name="scaffold/plan",
-        said=[("system", _LESSON), ("user", f"<question>\n{problem.question}\n</question>")],
+        said=[
+            ("system", beside(_LESSON, problem.language).read_text("utf-8").strip()),
+            ("user", f"<question>\n{problem.question}\n</question>"),
+        ],
     )
 
 
-def shown(plan: Plan) -> str:
+def shown(plan: Plan, language: str = "") -> str:
     """Writes two lines per sub-question."""
+    planned = words(language)["planned"]
     return "\n".join(
-        f"Sub-question {number} (steps {', '.join(map(str, one.steps))}): {one.question}\nExpected answer: {one.answer}"
+        planned.format(number=number, steps=", ".join(map(str, one.steps)), question=one.question, answer=one.answer)
         for number, one in enumerate(plan.questions, start=1)
     )

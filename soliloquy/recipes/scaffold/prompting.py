@@ -5,6 +5,7 @@ from pathlib import Path
 
 from soliloquy.recipes import claims, codegen, tutors
 from soliloquy.recipes.codegen import has_run, output, program_prompts
+from soliloquy.recipes.prompts import beside
 from soliloquy.recipes.reader import readings
 from soliloquy.recipes.scaffold import plan_prompting
 from soliloquy.recipes.scaffold.fit import settled_answer
@@ -25,6 +26,7 @@ from soliloquy.recipes.scaffold.states import (
     told_state,
 )
 from soliloquy.recipes.templates import Templates, Texts, fill, one_line, transcript
+from soliloquy.recipes.words import words
 from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import Conversation, Judge, StudentReply, Turn
 
@@ -57,7 +59,8 @@ def student(conversation: Conversation, turn: Turn) -> Prompt:
     """Asks the student for its message in a turn; with the latest exchange alone once it has tried."""
     state, texts = NAMES[told_state(turn)], _texts(conversation)
     shown = texts.table("states")[state]
-    tried = "".join(f"{one_line(one.text)} (sent back: {one_line(one.because)})" for one in misfits(turn)[-1:])
+    back = words(conversation.problem.language)["sent_back"]
+    tried = "".join(back.format(text=one_line(one.text), because=one_line(one.because)) for one in misfits(turn)[-1:])
     held = stance_of(turn.student).misconception
     before = conversation.turns[turn.number - 2 if tried else 0 : turn.number - 1]
     return texts.prompt(
@@ -105,7 +108,8 @@ def tutoring(conversation: Conversation, turn: Turn) -> Prompt:
         round=str(turn.number),
         count=str(len(questions(conversation))),
         expected=current_question(conversation, turn).answer,
-        solved=", ".join(str(number) for number, done in enumerate(solved, start=1) if done) or "none",
+        solved=", ".join(str(number) for number, done in enumerate(solved, start=1) if done)
+        or words(conversation.problem.language)["none"],
         understanding=understanding,
         understood=texts.table("understanding")[understanding],
         output=calculated,
@@ -133,7 +137,8 @@ def judging(conversation: Conversation) -> Prompt:
 
 def chat_preamble(conversation: Conversation) -> str:
     """Returns the system message of the chat layout; no prompt of a run."""
-    return fill(_DIALOGUE.read_text("utf-8").strip(), plan=_plan(conversation), names=", ".join(states(conversation)))
+    template = beside(_DIALOGUE, conversation.problem.language).read_text("utf-8").strip()
+    return fill(template, plan=_plan(conversation), names=", ".join(states(conversation)))
 
 
 def conversation_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]:
@@ -200,7 +205,9 @@ def _answered_slots(conversation: Conversation, turn: Turn) -> dict[str, str]:
     """Returns what both of the tutor's prompts show: the message, and what it answers."""
     return {
         **_question_slots(conversation, turn),
-        "history": "\n".join(map(_history, conversation.turns[: turn.number - 1])),
+        "history": "\n".join(
+            _history(one, conversation.problem.language) for one in conversation.turns[: turn.number - 1]
+        ),
         "message": turn.student.text,
     }
 
@@ -215,12 +222,13 @@ def _states(table: Mapping[str, Mapping[str, str]], understanding: str) -> dict[
 
 
 def _plan(conversation: Conversation) -> str:
+    plan = words(conversation.problem.language)["plan"]
     return "\n".join(
-        f"Sub-question {number}: {one.question}\nExpected answer: {one.answer}"
+        plan.format(number=number, question=one.question, answer=one.answer)
         for number, one in enumerate(questions(conversation), start=1)
     )
 
 
-def _history(turn: Turn) -> str:
+def _history(turn: Turn, language: str) -> str:
     state = NAMES[found_state(turn)].capitalize()
-    return f"Round {turn.number}. Learner state: {state}\n{transcript([turn])}"
+    return f"{words(language)['round'].format(number=turn.number, state=state)}\n{transcript([turn])}"

@@ -9,6 +9,7 @@ from itertools import pairwise
 from soliloquy.recipes.soliloquy import prompting
 from soliloquy.recipes.soliloquy.answers import Enriched
 from soliloquy.recipes.soliloquy.stated_numbers import StatedNumber, is_among, normalize, stated_numbers, values_of
+from soliloquy.recipes.words import words
 from soliloquy.runtime.answers import Unreadable
 from soliloquy.runtime.ask import Ask, Unusable
 from soliloquy.truth.locales import gloss, glossed
@@ -39,8 +40,8 @@ async def enrich(problem: Problem, changed: Mapping[str, str], ask: Ask) -> Enri
     except Unusable as unusable:
         return Enrichment(plain_because=str(unusable), calls=ask.calls)
     return Enrichment(
-        detailed_solution=one_step_per_line(enriched.detailed_solution),
-        outline=one_step_per_line(enriched.outline),
+        detailed_solution=one_step_per_line(enriched.detailed_solution, problem.language),
+        outline=one_step_per_line(enriched.outline, problem.language),
         calls=ask.calls,
     )
 
@@ -56,8 +57,9 @@ def steps_in(text: str) -> list[str]:
     return [" ".join(text[start:end].split()) for (_, start), end in zip(cuts, ends, strict=False)]
 
 
-def one_step_per_line(text: str) -> str:
-    return "\n".join(f"Step {number}) {step}" for number, step in enumerate(steps_in(text), start=1))
+def one_step_per_line(text: str, language: str = "") -> str:
+    step = words(language)["step"]
+    return "\n".join(step.format(number=number, text=text) for number, text in enumerate(steps_in(text), start=1))
 
 
 def check(enriched: Enriched, problem: Problem) -> None:

@@ -10,12 +10,14 @@ from soliloquy.recipes.codegen import has_run, output, program_prompts
 from soliloquy.recipes.codes import INTENTS, STRATEGIES
 from soliloquy.recipes.learner.knowledge import EVIDENCE, Shares
 from soliloquy.recipes.prompt_checks import ANY, Kind
+from soliloquy.recipes.prompts import beside
 from soliloquy.recipes.reader import readings
 from soliloquy.recipes.soliloquy.facts import Facts
 from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels
 from soliloquy.recipes.soliloquy.progress import is_asked_for_reason, progress_by_turn
 from soliloquy.recipes.step_text import step_text, steps_text
 from soliloquy.recipes.templates import Templates, Texts, fill, persona_in, transcript
+from soliloquy.recipes.words import words
 from soliloquy.runtime.ask import Prompt
 from soliloquy.runtime.seeds import draw
 from soliloquy.truth.number_format import format_rounded, with_unit
@@ -113,7 +115,9 @@ def student(conversation: Conversation, before: Sequence[Turn], said: StudentRep
         step=str(step),
         tries=str(tries),
         working=labels.misconception.working,
-        instruction=_instruction(texts, kind, labels, before, _known(conversation.problem, step)),
+        instruction=_instruction(
+            texts, kind, labels, before, _known(conversation.problem, step), conversation.problem.language
+        ),
     )
 
 
@@ -123,7 +127,9 @@ def _known(problem: Problem, number: int) -> str:
     return step_text(problem, problem.steps[number - 1], with_result=is_settled)
 
 
-def _instruction(texts: Texts, kind: str, labels: StudentLabels, before: Sequence[Turn], known: str) -> str:
+def _instruction(
+    texts: Texts, kind: str, labels: StudentLabels, before: Sequence[Turn], known: str, language: str
+) -> str:
     told = texts.table("intents")
     if kind in ("opening", "reason"):
         return str(told[kind])
@@ -133,7 +139,7 @@ def _instruction(texts: Texts, kind: str, labels: StudentLabels, before: Sequenc
         is_right = way in ("known", "corrected")
         return f"{told[way]}\n{texts.fill('knowing', step=known)}" if is_right else str(told[way])
     held = labels.misconception
-    value = with_unit(format_rounded(held.value, 4), held.unit) if held.value else "this"
+    value = with_unit(format_rounded(held.value, 4), held.unit) if held.value else words(language)["value"]
     because = held.because or held.working
     belief = texts.fill("believing", because=because, working=held.working, value=value)
     return f"{told['still']}\n{belief}" if is_told_before(labels, before) else belief
@@ -171,7 +177,8 @@ def tutor_prompts(conversation: Conversation) -> Iterator[tuple[Turn, list[Promp
 
 def chat_preamble(conversation: Conversation) -> str:
     """Returns the system message of a training chat; no run uses it as a prompt."""
-    problem, template = conversation.problem, _DIALOGUE.read_text("utf-8").strip()
+    problem = conversation.problem
+    template = beside(_DIALOGUE, problem.language).read_text("utf-8").strip()
     texts = _texts(conversation)
     told, control = claims.asked_claims(problem, texts, "told"), texts.fill("control")
     return fill(template, question=problem.question, solution=_solution(problem), told=told, control=control)
@@ -227,8 +234,9 @@ def _heard(conversation: Conversation, number: int) -> dict[str, str]:
         "question": conversation.problem.question,
         "solution": _solution(conversation.problem),
         "conversation": transcript(conversation.turns[:number], for_reply=True),
-        "progress": f"Step being worked on: {progress.step} of {progress.steps}\n"
-        f"Wrong answers at this step: {progress.wrong_answers}",
+        "progress": words(conversation.problem.language)["progress"].format(
+            step=progress.step, steps=progress.steps, wrong=progress.wrong_answers
+        ),
         "step": str(progress.step),
         "wrong_answers": str(progress.wrong_answers),
         "is_asked_why": "y" if is_asked_why else "",

@@ -1,0 +1,19 @@
+"""The words that code itself writes into prompts, in each language."""
+
+from collections.abc import Mapping
+
+from soliloquy.runtime.files import table_beside
+from soliloquy.truth.locales import locale
+
+_ENGLISH: Mapping[str, str] = table_beside(__file__, "words.toml")
+
+
+def words(language: str) -> Mapping[str, str]:
+    """Raises UnknownLanguage."""
+    table: Mapping[str, str] = locale(language).table["prompts"] if language else _ENGLISH
+    return table
+
+
+def called(unit: str, language: str) -> str:
+    """Returns what a unit is called that readers keep in English words: days are "Tage"."""
+    return str(locale(language).table["units"].get(unit, unit)) if language else unit
