@@ -1,7 +1,7 @@
 """Defines what a recipe is, and looks recipes up by name."""
 
 import functools
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ from soliloquy.recipes.person import Person
 from soliloquy.recipes.prompts import check_files
 from soliloquy.recipes.reader import Reader
 from soliloquy.recipes.records import record
-from soliloquy.recipes.rules import Rules
+from soliloquy.recipes.rules import MANNERS, Broken, Rules
 from soliloquy.recipes.scene import Speaker, Spoil
 from soliloquy.runtime.ask import Ask, Prompt
 from soliloquy.runtime.events import Outcome
@@ -209,21 +209,34 @@ def find(name: str) -> Recipe:
 
 
 def _reading_glosses(recipe: Recipe) -> Recipe:
-    """Returns the recipe with rules and checks that read glosses, which English texts are themselves."""
+    """Returns the recipe with rules and checks that read glosses, but for those of manners, which quote words."""
     read, rules = recipe.glossed, recipe.rules
 
     def check(conversation: Conversation) -> CheckedConversation:
         checked = recipe.check(read(conversation))
+        if not conversation.problem.language:
+            return checked
         said = zip(checked.turns, conversation.turns, strict=False)
         turns = [replace(found, message=turn.student.text, reply=turn.tutor.text) for found, turn in said]
-        return replace(checked, turns=turns)
+        faults = [one for one in checked.faults if one.partition(":")[0] not in MANNERS]
+        if rules is not None:
+            condemning = [name for name in MANNERS if name in rules.book.rules and rules.book.condemns(name)]
+            faults += map(str, rules.broken(conversation, condemning, len(conversation.turns)))
+        return replace(checked, turns=turns, faults=faults)
 
     if rules is None:
         return replace(recipe, check=check)
-    broken, check_by, settled = rules.broken, rules.check_by, rules.settled
+    find_broken, check_by, settled = rules.broken, rules.check_by, rules.settled
+
+    def broken(conversation: Conversation, names: Collection[str], last: int) -> Iterable[Broken]:
+        if not conversation.problem.language:
+            return find_broken(conversation, names, last)
+        own, others = ([name for name in names if (name in MANNERS) is is_own] for is_own in (True, False))
+        return [*find_broken(conversation, own, last), *find_broken(read(conversation), others, last)]
+
     reading = replace(
         rules,
-        broken=lambda conversation, names, last: broken(read(conversation), names, last),
+        broken=broken,
         check_by=lambda conversation, book: check_by(read(conversation), book),
         settled=lambda conversation: settled(read(conversation)),
     )

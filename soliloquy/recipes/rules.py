@@ -84,6 +84,10 @@ def settled_rules(settled: Callable[[Conversation, Turn], StudentAnswer | None])
     return {"wrong_program": wrong_program, "verdict": verdict}
 
 
+# The common rules that compare words, whatever the language.
+MANNERS = ("length", "empty", "speaks_for", "repeated", "loop")
+
+
 def common_rules(policy: manners.Policy, agreeing: AgreeingLetters) -> dict[str, Rule]:
     return {
         "length": partial(manners.check_length, policy=policy),

@@ -42,6 +42,8 @@ def in_own_words(problem: Problem, row: ProblemRow, language: str) -> Problem:
         step.ask = ask
         if step.result.name == ENGLISH.result.format(number=step.number):
             step.result.name = phrases.result.format(number=step.number)
+        if own.HasField("answer") and own.answer.symbol == step.result.symbol:
+            own.answer.name = step.result.name
         for slip in step.slips if at >= len(rows) or rows[at].slips is None else ():
             slip.ClearField("because")
     ask_differently(own.steps, own={step.ask for step in rows}, phrases=phrases)

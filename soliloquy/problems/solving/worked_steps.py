@@ -21,7 +21,7 @@ from soliloquy.truth.locales import gloss
 from soliloquy.truth.number_format import format_value
 from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_MODEL, PLAN_SOURCE_PROSE, Claim, CodeAttempt, Problem, Step
 
-_TEMPLATES = Templates(Path(__file__).with_name("prompts"), {"steps": {"question", "solution"}}, recipe="problems")
+TEMPLATES = Templates(Path(__file__).with_name("prompts"), {"steps": {"question", "solution"}}, recipe="problems")
 # An input with this source stands in the question.
 _QUESTION = "question"
 
@@ -57,7 +57,7 @@ class WorkedSteps(Answer):
 
 async def worked_steps(problem: Problem, ask: Ask) -> Problem:
     """Returns the steps of a solution and the calls that read them; no steps if no answer of the model holds."""
-    texts, read = _TEMPLATES.in_language(problem.language), Problem()
+    texts, read = TEMPLATES.in_language(problem.language), Problem()
     prompt = texts.prompt("steps", question=problem.question, solution=problem.solution)
     try:
         found = await ask(prompt, WorkedSteps, partial(_check, problem=problem))

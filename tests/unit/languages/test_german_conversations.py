@@ -1,0 +1,56 @@
+"""Whole conversations in German, from answers that were written by hand."""
+
+import re
+
+import pytest
+
+from soliloquy.problems.files.problem_from_row import problem_from_row
+from soliloquy.problems.files.problem_row import ProblemRow
+from soliloquy.recipes.prompts import own_texts
+from soliloquy.recipes.recipe import find
+from soliloquy.recipes.words import words
+from soliloquy.v1.conversation_pb2 import EVALUATION_INCORRECT, Conversation, Ending
+from tests.unit.languages.speakers import WrittenSpeakers, played
+
+PROBLEM = ProblemRow(
+    question="Ein Auto fährt 2,5 Stunden lang mit 81 km/h und danach noch 45 km. Wie viele Kilometer legt es zurück?",
+    solution="In 2,5 Stunden fährt das Auto 2,5 h · 81 km/h = 202,5 km.\nZusammen sind es 202,5 km + 45 km = 247,5 km.",
+)
+# A student of Code Soliloquies is wrong at first at each step, until one good word corrects it.
+MISTAKEN = "[mistaken]\nshare = 1.0\nmistaken = 1.0\nshaky = 0.0\nevidence = { one = 1.0, two = 0.0, three = 0.0 }\n"
+RECIPES = ("soliloquy", "mathdial", "scaffold")
+WRONG = re.compile(r"\b(?:83,5|32,4|157,5|9\.112,5)\b")
+_WORD = re.compile(r"[a-z]{2,}")
+_SENTENCE = re.compile(r"[.:?!]\s|\n|\$\w+|\"[\w -]+\"")
+
+
+async def _played(recipe: str) -> tuple[Conversation, WrittenSpeakers]:
+    speakers = WrittenSpeakers(recipe)
+    changed = {"learners.toml": MISTAKEN} if recipe == "soliloquy" else {}
+    problem = problem_from_row(PROBLEM, "auto.jsonl:1", "de")
+    return await played(recipe, problem, speakers, seed=2, changed=changed), speakers
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+async def test_a_german_conversation_is_solved_and_the_ledger_judges_its_decimal_commas(recipe: str) -> None:
+    conversation, _ = await _played(recipe)
+    checked = find(recipe).review(conversation)
+    assert conversation.ending == Ending.ENDING_SOLVED
+    assert checked.faults == []
+    assert checked.lacking["given_values"] == "English"
+    judged = [(found.right, bool(WRONG.search(found.message))) for found in checked.turns if found.right is not None]
+    assert [right for right, _ in judged] == [not is_wrong for _, is_wrong in judged]
+    assert {right for right, _ in judged} == {True, False}
+    wrong = [turn for turn in conversation.turns if WRONG.search(turn.student.text)]
+    assert {turn.tutor.evaluation for turn in wrong} == {EVALUATION_INCORRECT}
+    assert not any(turn.rejected for turn in conversation.turns)
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+async def test_no_prompt_of_a_german_run_has_an_english_sentence(recipe: str) -> None:
+    _, speakers = await _played(recipe)
+    english = "\n".join([*own_texts(recipe).values(), *words("").values()])
+    sentences = {part.strip() for part in _SENTENCE.split(english) if len(_WORD.findall(part)) > 3}
+    asked = "\n".join(message.text for request in speakers.asked for message in request.messages)
+    assert len(sentences) > 100
+    assert [one for one in sentences if one in asked] == []

@@ -1,0 +1,106 @@
+"""Problem files in German: read by a gloss, and kept in their own words."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.brought import BROUGHT, judge
+from benchmarks.labelled import total
+from soliloquy.problems.files.problem_file import problem_faults, read_problems
+from soliloquy.problems.sources import problem_source
+from soliloquy.recipes.answers import StatedClaim
+from soliloquy.recipes.claims import parsed
+from soliloquy.runtime.failure import Failure
+from soliloquy.truth.ledger import doubt_about
+from soliloquy.truth.locales import UnknownLanguage, gloss, locale
+
+ROW = {
+    "question": "Ein Sack Mehl wiegt 12,5 kg. Wie viel wiegen zweieinhalb Dutzend Säcke?",
+    "solution": "Schritt 1) Zweieinhalb Dutzend sind 2,5 · 12 = 30 Säcke.\nSchritt 2) Sie wiegen 30 · 12,5 kg = 375 kg.",
+    "answer": "375 Kilogramm",
+}
+
+
+def _file(folder: Path, *rows: object) -> Path:
+    path = folder / "aufgaben.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("3,5 von 1.200 oder 12.345,67", "3.5 of 1200 or 12345.67"),
+        ("0.125 und 3.5 am 12.3.2024", "0.125 and 3.5 am 12.3.2024"),
+        ("2{,}5 km, 3, 5", "2.5 km, 3, 5"),
+        ("dreiundzwanzig, siebzehn, zweieinhalb, fünfhundert", "twenty-three, seventeen, two and a half, five hundred"),
+        ("3 Stunden und 20 Minuten", "3 h 20 min"),
+        ("20 l pro Minute", "20 l/min"),
+        ("ein Viertel von 40 Euro", "a quarter of 40 euros"),
+        ("12 geteilt durch 4", "12 divided by 4"),
+        ("Grundfläche, Quadratmeter, Xylophon", "area, m², Xylophon"),
+    ],
+)
+def test_numbers_and_words_are_read_as_the_readers_know_them(text: str, read: str) -> None:
+    assert gloss(text, "de") == read
+    assert gloss(text, "") == text
+
+
+def test_a_part_of_a_gloss_has_the_words_that_it_was_read_from() -> None:
+    text = "Zwei Hefte kosten 2 · 1.200,50 €. Das ist viel. Ein Viertel davon sind 600 €."
+    read = gloss(text, "de")
+    start = read.index("a quarter")
+    assert locale("de").original(text, start, len(read)) == "Ein Viertel davon sind 600 €."
+
+
+def test_a_problem_keeps_its_words_and_its_values_are_settled(tmp_path: Path) -> None:
+    [problem] = read_problems(_file(tmp_path, ROW), "de")
+    assert doubt_about(problem) == ""
+    assert (problem.question, problem.solution, problem.language) == (ROW["question"], ROW["solution"], "de")
+    assert (problem.answer.value, problem.answer.unit, problem.answer.name) == (375, "kg", "Ergebnis von Schritt 2")
+    assert [step.explanation for step in problem.steps] == [
+        "Zweieinhalb Dutzend sind 2,5 · 12 = 30 Säcke.",
+        "Sie wiegen 30 · 12,5 kg = 375 kg.",
+    ]
+    assert [step.ask for step in problem.steps] == ["Was rechnest du zuerst aus?", "Was bekommst du als Nächstes?"]
+
+
+def test_an_answer_that_stands_alone_is_asked_for_in_german(tmp_path: Path) -> None:
+    row = {"question": "Wie viele Minuten sind 1,5 Stunden?", "solution": "Rechne um.", "answer": "90 Minuten"}
+    [problem] = read_problems(_file(tmp_path, row), "de")
+    assert [step.ask for step in problem.steps][-1] == "Wie lautet also die Antwort auf die Frage?"
+
+
+def test_a_false_sum_with_a_decimal_comma_is_a_fault(tmp_path: Path) -> None:
+    solution = ROW["solution"].replace("375", "345,5")
+    [fault] = problem_faults(_file(tmp_path, {**ROW, "solution": solution, "answer": None}), language="de")
+    assert "is false: it is 375 kg" in fault
+
+
+def test_no_labelled_problem_in_german_is_read_as_something_else() -> None:
+    """The problems were labelled before the reader was run on them."""
+    found = total(judge(BROUGHT.with_name("brought-de"), "de").values()).counts
+    assert (found["good"], found["settled"], found["good refused"]) == (42, 37, 0)
+    assert (found["with an error"], found["refused"], found["taken as right"]) == (14, 12, 0)
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "claimed"),
+    [
+        ("3,5", "Kilometer", (3.5, "km")),
+        ("1.200", "", (1200, "")),
+        ("12,50 €", "", (12.5, "€")),
+        ("−3,2", "°C", (-3.2, "°C")),
+    ],
+)
+def test_claims_are_read_with_decimal_commas(value: str, unit: str, claimed: tuple[float, str]) -> None:
+    claim = parsed(StatedClaim(Value=value, Unit=unit), language="de")
+    assert (claim.value, claim.unit) == claimed
+
+
+def test_banks_and_unknown_languages_are_refused() -> None:
+    with pytest.raises(Failure, match="the problems of the bank physics are English: use a file"):
+        problem_source("physics", "de")
+    with pytest.raises(UnknownLanguage, match="there is no language 'xx': use one of en, de"):
+        gloss("x", "xx")
