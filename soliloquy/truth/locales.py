@@ -7,7 +7,6 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-from soliloquy.runtime.failure import Failure, Refused
 from soliloquy.truth.number_meanings import MAGNITUDES, ONES, TENS
 from soliloquy.v1.conversation_pb2 import Problem
 
@@ -16,7 +15,7 @@ _FOLDER = Path(__file__).with_name("locales")
 _SHORTEST_BEGINNING = 3
 
 
-class UnknownLanguage(Failure, Refused):
+class UnknownLanguage(ValueError):
     """No file says how to read texts of this language."""
 
 

@@ -17,7 +17,7 @@ from soliloquy.truth.locales import UnknownLanguage, gloss, locale
 
 ROW = {
     "question": "Ein Sack Mehl wiegt 12,5 kg. Wie viel wiegen zweieinhalb Dutzend Säcke?",
-    "solution": "Schritt 1) Zweieinhalb Dutzend sind 2,5 · 12 = 30 Säcke.\nSchritt 2) Sie wiegen 30 · 12,5 kg = 375 kg.",
+    "solution": "Schritt 1) Zweieinhalb Dutzend sind 2,5 · 12 = 30 Säcke.\nSchritt 2) Das sind 30 · 12,5 kg = 375 kg.",
     "answer": "375 Kilogramm",
 }
 
@@ -61,7 +61,7 @@ def test_a_problem_keeps_its_words_and_its_values_are_settled(tmp_path: Path) ->
     assert (problem.answer.value, problem.answer.unit, problem.answer.name) == (375, "kg", "Ergebnis von Schritt 2")
     assert [step.explanation for step in problem.steps] == [
         "Zweieinhalb Dutzend sind 2,5 · 12 = 30 Säcke.",
-        "Sie wiegen 30 · 12,5 kg = 375 kg.",
+        "Das sind 30 · 12,5 kg = 375 kg.",
     ]
     assert [step.ask for step in problem.steps] == ["Was rechnest du zuerst aus?", "Was bekommst du als Nächstes?"]
 
