@@ -8,6 +8,7 @@ from pydantic import Field
 from pydantic_core import to_json
 
 from soliloquy.problems.files.annotated_solution import parse_annotated, with_annotated_solution
+from soliloquy.problems.files.languages import glossed_answer
 from soliloquy.problems.files.problem_from_row import BadField, check_row, mentions, problem_id
 from soliloquy.problems.files.problem_row import AnswerRow, ProblemRow
 from soliloquy.problems.files.reading.familiar_rows import ManyTurns, with_our_names
@@ -18,7 +19,6 @@ from soliloquy.problems.files.step_questions import ENGLISH
 from soliloquy.problems.solving.step_graph import steps_from_program
 from soliloquy.programs.results import program_result
 from soliloquy.runtime.answers import Answer, Fields, Unreadable
-from soliloquy.truth.locales import gloss
 from soliloquy.truth.measured_values import is_rounded
 from soliloquy.truth.number_format import format_number, format_value, tidy
 
@@ -75,7 +75,7 @@ def own_row(value: Any, language: str = "") -> ProblemRow:
     """Returns the row of a problem file, also from one of GSM8K or others; raises BadField or ValidationError."""
     is_object = isinstance(value, dict)
     if is_object and isinstance(value.get("answer"), str):
-        value = {**value, "answer": gloss(value["answer"], language)}
+        value = {**value, "answer": glossed_answer(value["answer"], language)}
     if is_object and (named := _with_our_names(value)) != value:
         return import_row(named, _OWN_ROWS, language).problem
     annotated = with_annotated_solution(value) if is_object else None
@@ -100,12 +100,12 @@ def import_row(cells: Mapping[str, Any], source: SourceFormat, language: str = "
         # The first of several topics.
         fields["topic"] = str(topic[0] if isinstance(topic, list) else topic)
     told = given.get("answer")
-    answer, worded = _answer(gloss(told, language) if isinstance(told, str) else told, given.get("unit"))
+    answer, worded = _answer(glossed_answer(told, language) if isinstance(told, str) else told, given.get("unit"))
     is_told = form != "prose" or given.get("solution") not in (None, "")
     match form if is_told else "answer":
         case "annotated" if isinstance(given["solution"], str):
             fields["solution"], steps, stated = parse_annotated(given["solution"])
-            stated = gloss(stated, language)
+            stated = glossed_answer(stated, language)
             # The marks of other languages are read with their lines.
             if steps and not language:
                 fields["steps"] = steps

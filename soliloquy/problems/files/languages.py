@@ -3,9 +3,18 @@
 from collections.abc import Sequence
 
 from soliloquy.problems.files.problem_row import ProblemRow
+from soliloquy.problems.files.stated_results import stated_answer
 from soliloquy.problems.files.step_questions import ENGLISH, ask_differently, phrases_in, unnamed_question
 from soliloquy.truth.locales import Locale, gloss, locale
 from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_PROSE, Problem, Step
+
+
+def glossed_answer(text: str, language: str) -> str:
+    """Returns an answer as readers know it; a word behind its number that they do not know is what it counts."""
+    read = gloss(text, language)
+    number, _, things = read.rpartition(" ")
+    is_count = bool(language) and things.isalpha() and stated_answer(read) is None
+    return number if is_count and stated_answer(number) is not None else read
 
 
 def glossed_row(row: ProblemRow, language: str) -> ProblemRow:
