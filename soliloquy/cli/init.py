@@ -117,10 +117,8 @@ def init(
     file.write_text("".join(lines) + models, "utf-8")
     echo(f"wrote {file}")
     if source.count and conversations > source.count:
-        times = f"about {conversations / source.count:.0f} times"
-        echo(
-            f"{conversations} conversations about {source.count} of your problems: each is talked through {times}, by other students"
-        )
+        repeated = f"each is talked through about {conversations / source.count:.0f} times, by other students"
+        echo(f"{conversations} conversations about {source.count} of your problems: {repeated}")
     if models and conversations > PILOT:
         echo(f"See what it would take: soliloquy generate {file} --dry-run")
     echo(f"Run it: soliloquy generate {file}")
