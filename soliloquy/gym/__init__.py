@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from soliloquy.gym.remote import RemoteGym
     from soliloquy.gym.rewards import Component, Reward
     from soliloquy.gym.sync import SyncGym
+    from soliloquy.gym.tool_turns import ToolCall
 
-__all__ = ["Component", "Episode", "EpisodeFailed", "Gym", "Observation", "RemoteGym", "Reward", "SyncGym"]
+__all__ = ["Component", "Episode", "EpisodeFailed", "Gym", "Observation", "RemoteGym", "Reward", "SyncGym", "ToolCall"]
 
 _MODULES = {
     "Component": "soliloquy.gym.rewards",
@@ -36,6 +37,7 @@ _MODULES = {
     "RemoteGym": "soliloquy.gym.remote",
     "Reward": "soliloquy.gym.rewards",
     "SyncGym": "soliloquy.gym.sync",
+    "ToolCall": "soliloquy.gym.tool_turns",
 }
 
 

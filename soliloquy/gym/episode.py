@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 from google.protobuf.message import Message
 
@@ -43,6 +43,8 @@ class Observation:
     seed: int
     # The id of the conversation.
     conversation: str
+    # The tools that an answer may call, as OpenAI's API describes them.
+    tools: Sequence[Mapping[str, Any]] = ()
 
     @classmethod
     def of(cls, request: GenerateRequest) -> Self:

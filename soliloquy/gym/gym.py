@@ -23,6 +23,7 @@ from soliloquy.truth.ledger import make_ledger
 from soliloquy.v1.events_pb2 import EnrichmentNeeded, ProgramsNeeded, ProgramsWritten
 
 if TYPE_CHECKING:
+    from soliloquy.gym.tool_turns import ToolEpisode
     from soliloquy_services.executor.handler import JobExecutor
 
 TUTOR = ("tutor", "codegen", "composer")
@@ -124,6 +125,12 @@ class Gym:
         if not conversation.problem.HasField("ledger"):
             conversation.problem.ledger.CopyFrom(make_ledger(conversation.problem))
         return self.begin(opening_event(conversation))
+
+    def tool_episode(self, ordinal: int) -> "ToolEpisode":
+        """Returns the same conversation for a policy that calls a tool in place of deciding and programming."""
+        from soliloquy.gym.tool_turns import ToolEpisode
+
+        return ToolEpisode(self._environment, self.episode(ordinal))
 
     def begin(self, opening: ConversationEvent) -> Episode:
         """Returns an episode that begins with an event, at any state of a conversation."""
