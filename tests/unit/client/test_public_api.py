@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "soliloquy" / "README.md"
-PACKAGES = ("soliloquy.client", "soliloquy.recipes")
+PACKAGES = ("soliloquy.client", "soliloquy.recipes", "soliloquy.gym")
 NEVER = {"soliloquy_services", "soliloquy_training", "ray", "torch", "transformers"}
 GRPC, ARROW = {"grpc"}, {"pyarrow"}
 OURS = ("soliloquy", "soliloquy_papers", "soliloquy_services", "soliloquy_training")
@@ -53,7 +53,8 @@ def test_the_page_lists_exactly_what_a_package_exports(package: str) -> None:
 @pytest.mark.parametrize(
     ("statement", "unneeded"),
     [
-        ("import soliloquy.client, soliloquy.recipes", GRPC | ARROW),
+        ("import soliloquy.client, soliloquy.recipes, soliloquy.gym", GRPC | ARROW),
+        ("from soliloquy.gym import Gym, SyncGym, Observation", GRPC | ARROW),
         ("from soliloquy.client import Dataset, NoDataset, place_after", GRPC),
         ("from soliloquy.client import Runs, AsyncRuns, Tls, state_of, is_over", ARROW),
         ("from soliloquy.client import Sandbox, Job, Limits, Execution, Unserialisable", ARROW),
