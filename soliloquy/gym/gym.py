@@ -1,5 +1,6 @@
 """Opens what episodes need: problems, the environment's models, and sandboxes."""
 
+import asyncio
 from collections.abc import Collection, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -21,6 +22,7 @@ from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.model.settings_file import shipped_models
 from soliloquy.truth.ledger import make_ledger
 from soliloquy.v1.events_pb2 import EnrichmentNeeded, ProgramsNeeded, ProgramsWritten
+from soliloquy.v1.sandbox_pb2 import Execution, Job
 
 if TYPE_CHECKING:
     from soliloquy.gym.tool_turns import ToolEpisode
@@ -32,6 +34,20 @@ _PREPARING = (ProgramsNeeded, ProgramsWritten, EnrichmentNeeded)
 
 # As `generate` has it by default: the id of a run depends on it, and all draws on that.
 _ATTEMPTS = 10
+
+
+# Jobs at once, of all episodes: sandboxes refuse what would wait in line behind hundreds of others.
+_JOBS = 64
+
+
+class _Queue:
+    def __init__(self, sandbox: "JobExecutor") -> None:
+        self._sandbox = sandbox
+        self._places = asyncio.Semaphore(_JOBS)
+
+    async def execute(self, job: Job) -> Execution:
+        async with self._places:
+            return await self._sandbox.execute(job)
 
 
 class Gym:
@@ -95,8 +111,9 @@ class Gym:
         except BaseException:
             await self._opened.aclose()
             raise
-        sandbox = self._sandbox or own
-        assert sandbox
+        unlimited = self._sandbox or own
+        assert unlimited
+        sandbox = _Queue(unlimited)
         shared = conversation_handlers(self._models, sandbox)
         preparing: Handlers = {kind: shared[kind] for kind in _PREPARING}
 

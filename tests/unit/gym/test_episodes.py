@@ -1,5 +1,6 @@
 """An episode is a conversation of a run, whose tutor answers from outside."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 
@@ -9,6 +10,7 @@ import pytest_asyncio
 from soliloquy.gym import Episode, EpisodeFailed, Gym, Observation, SyncGym
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.retry import Transient
 from soliloquy.v1.conversation_pb2 import ENDING_SOLVED, ENDING_UNPARSABLE
 from soliloquy.v1.model_pb2 import Completion
 from soliloquy.v1.sandbox_pb2 import Execution, Job
@@ -72,6 +74,32 @@ async def test_a_policy_that_never_gives_a_usable_answer_ends_its_episode(gym: G
     assert episode.conversation.ending == ENDING_UNPARSABLE
     assert episode.reward.components["form"].value == 0
     assert episode.reward.total <= 0
+
+
+class CrowdedSandbox:
+    """Holds its first jobs until it is full, and refuses what comes then."""
+
+    def __init__(self) -> None:
+        self.running = 0
+        self.was_full = asyncio.Event()
+
+    async def execute(self, job: Job) -> Execution:
+        self.running += 1
+        if self.running > 64:
+            raise Transient("too many jobs are waiting")
+        if self.running == 64:
+            self.was_full.set()
+        await self.was_full.wait()
+        self.running -= 1
+        return await DESK.execute(job)
+
+
+async def test_more_episodes_than_a_sandbox_lets_wait_are_played_at_once() -> None:
+    sandbox = CrowdedSandbox()
+    async with Gym("soliloquy", "physics", SEED, sandbox=sandbox) as gym:
+        episodes = await all_played(gym, range(80))
+    assert sandbox.was_full.is_set()
+    assert len({episode.conversation.id for episode in episodes}) == 80
 
 
 class DyingSandbox:

@@ -94,7 +94,7 @@ async def test_a_tree_that_lost_samples_is_completed_and_comes_out_the_same(
     conversations: Sequence[Conversation], tmp_path: Path
 ) -> None:
     choice = Choice(turn=None, state="deciding", samples=3, to_end=True)
-    forks = list(forks_of(conversations, choice))
+    forks = list(forks_of(conversations[:2], choice))
     whole, broken = Tree(tmp_path / "whole"), Tree(tmp_path / "broken")
     assert await draw(forks, whole, choice) == (0, [])
     lost, faults = await draw(forks, broken, choice, Breaking(HARSH, "a"))
