@@ -1,9 +1,9 @@
 """An episode: a conversation whose tutor is the policy."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 from google.protobuf.message import Message
@@ -79,6 +79,27 @@ class Environment:
     handlers: Callable[[Model], Handlers]
     weights: Mapping[str, float]
     judge: Judge | None = None
+    # The conversations under way.
+    playing: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def play(self, conversation: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        playing = asyncio.create_task(conversation)
+        self.playing.add(playing)
+        playing.add_done_callback(self._forget)
+        return playing
+
+    async def close(self) -> None:
+        """Drops the conversations that have not ended."""
+        left = [*self.playing]
+        for playing in left:
+            playing.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+
+    def _forget(self, playing: asyncio.Task[None]) -> None:
+        self.playing.discard(playing)
+        # Whoever left the episode never retrieves its error.
+        if not playing.cancelled():
+            playing.exception()
 
 
 class Episode:
@@ -98,7 +119,7 @@ class Episode:
         """Begins the episode, or begins it again; None if it ends without a word of the tutor."""
         await self.close()
         self._requests, self._event, self._reward = asyncio.Queue(), self._opening, None
-        self._playing = asyncio.create_task(self._play())
+        self._playing = self._environment.play(self._play())
         return await self._next()
 
     async def step(self, answer: str | Completion) -> Observation | None:

@@ -62,7 +62,7 @@ def forks_of(conversations: Iterable[Conversation], choice: Choice) -> Iterator[
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Drawn:
+class _SampledModel:
     """Gives the tutor's roles seeds of their own in each sample; the student draws as it did."""
 
     model: Model
@@ -125,7 +125,9 @@ async def draw_samples(
         for fork, number in left:
             try:
                 event = event_at(fork.conversation, fork.turn, fork.state)
-                continued = await _continued(event, _Drawn(model=model, sample=number), sandbox, to_end=choice.to_end)
+                continued = await _continued(
+                    event, _SampledModel(model=model, sample=number), sandbox, to_end=choice.to_end
+                )
                 await tree.add(fork.key(number), continued)
             except OSError:
                 raise

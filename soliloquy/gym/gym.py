@@ -131,6 +131,7 @@ class Gym:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        await self._environment.close()
         await self._opened.aclose()
 
     def episode(self, ordinal: int, *, attempt: int = 0) -> Episode:

@@ -12,7 +12,7 @@ from typing import Any
 
 from soliloquy.recipes.calls import USABLE, calls_of_turns, turns_of
 from soliloquy.recipes.check_report import CheckedConversation, CheckedTurn, located_faults
-from soliloquy.recipes.learner.learned import Learned
+from soliloquy.recipes.learner.goals import LearningGoal
 from soliloquy.recipes.reached_values import computed_values
 from soliloquy.recipes.recipe import Recipe, find
 from soliloquy.recipes.settled import is_among
@@ -64,16 +64,16 @@ def reward_of(
 ) -> Reward:
     """Judges a finished conversation, whose verdicts it marks with what they rest on."""
     recipe = find(conversation.run.recipe)
-    told = _Told(conversation, recipe, roles)
+    read = _Assessment(conversation, recipe, roles)
     found = {
-        "verdict": told.verdict(),
-        "learner": told.learner(),
-        "solves_after": told.solves_after(),
-        "finished": told.finished(),
-        "form": told.form(),
-        "program": told.program(),
-        "given_away": told.given_away(),
-        "length": told.length(),
+        "verdict": read.verdict(),
+        "learner": read.learner(),
+        "solves_after": read.solves_after(),
+        "finished": read.finished(),
+        "form": read.form(),
+        "program": read.program(),
+        "given_away": read.given_away(),
+        "length": read.length(),
         **({"judge": (opinion, ())} if opinion is not None else {}),
     }
     components = {
@@ -87,7 +87,7 @@ _Value = tuple[float, Sequence[str]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _SentBack:
+class _RejectedAnswer:
     """An answer of the policy that broke a rule: it went back, took turns back, or stands."""
 
     rule: str
@@ -96,7 +96,7 @@ class _SentBack:
     to_right: bool
 
 
-class _Told:
+class _Assessment:
     """Reads a conversation once for all components."""
 
     def __init__(self, conversation: Conversation, recipe: Recipe, roles: Collection[str]) -> None:
@@ -108,7 +108,7 @@ class _Told:
         checked = self._judged if self._judged.turns else recipe.check(conversation)
         self._turns: Sequence[CheckedTurn] = checked.turns
         self._faults = list(self._found(checked.faults))
-        self._learned: Sequence[Learned] = recipe.learned(conversation)
+        self._goals: Sequence[LearningGoal] = recipe.goals(conversation)
         self._hollow = list(self._hollow_turns())
 
     def verdict(self) -> _Value:
@@ -138,13 +138,13 @@ class _Told:
         return (good - len(false)) / max(1, good + len(none) + len(false)), false + none
 
     def learner(self) -> _Value:
-        found = sum(one.answered and not one.told for one in self._learned)
-        why = [f"{one.name}: {self._why(one)}" for one in self._learned if one.told or not one.answered]
-        return found / max(1, len(self._learned)), why
+        found = sum(one.answered and not one.told for one in self._goals)
+        why = [f"{one.name}: {self._why(one)}" for one in self._goals if one.told or not one.answered]
+        return found / max(1, len(self._goals)), why
 
     def solves_after(self) -> _Value:
-        lacking = [f"{one.name}: not known at the end" for one in self._learned if not one.knows]
-        return (len(self._learned) - len(lacking)) / max(1, len(self._learned)), lacking
+        lacking = [f"{one.name}: not known at the end" for one in self._goals if not one.knows]
+        return (len(self._goals) - len(lacking)) / max(1, len(self._goals)), lacking
 
     def finished(self) -> _Value:
         return float(not self._judged.faults), self._judged.faults
@@ -176,9 +176,9 @@ class _Told:
         return good / max(1, good + len(bad)), bad
 
     def given_away(self) -> _Value:
-        told = [f"{one.name}: told before the student had found it" for one in self._learned if one.told]
+        told = [f"{one.name}: told before the student had found it" for one in self._goals if one.told]
         tries = self._against("given_away")
-        return -min(1.0, (len(told) + len(tries)) / max(1, len(self._learned))), told + tries
+        return -min(1.0, (len(told) + len(tries)) / max(1, len(self._goals))), told + tries
 
     def length(self) -> _Value:
         enough, long = _LENGTH["enough_words"], _LENGTH["long_words"]
@@ -188,7 +188,7 @@ class _Told:
         return -beyond / max(1, len(counts)), [f"turn {number}: {count} words" for number, count in over]
 
     @staticmethod
-    def _why(one: Learned) -> str:
+    def _why(one: LearningGoal) -> str:
         return "told before the student had found it" if one.told else "not found by the student"
 
     def _hollow_turns(self) -> Iterator[int]:
@@ -207,20 +207,20 @@ class _Told:
         found = [one for one in self._faults if (one.rule in of_own if component else one.rule not in of_any)]
         return [one.evidence for one in found if to_right is None or one.to_right is to_right]
 
-    def _found(self, faults: Sequence[str]) -> Iterator[_SentBack]:
+    def _found(self, faults: Sequence[str]) -> Iterator[_RejectedAnswer]:
         turns = self._conversation.turns
         for turn in turns_of(self._conversation):
             for one in (one for one in turn.rejected if one.role in self._roles):
-                yield _sent_back(one.rule, turn, f"turn {turn.number}: {one.because}")
+                yield _rejected(one.rule, turn, f"turn {turn.number}: {one.because}")
         for rewind in self._conversation.rewinds:
             first = rewind.turns[0]
-            yield _sent_back(rewind.rule, first, f"turn {first.number} was taken back: {rewind.because}")
+            yield _rejected(rewind.rule, first, f"turn {first.number} was taken back: {rewind.because}")
         for number, rule, evidence in located_faults(faults):
-            yield _sent_back(_key(rule), turns[number - 1], f"turn {number}: {evidence}")
+            yield _rejected(_key(rule), turns[number - 1], f"turn {number}: {evidence}")
 
 
-def _sent_back(rule: str, turn: Turn, evidence: str) -> _SentBack:
-    return _SentBack(rule=rule, evidence=evidence, to_right=turn.student.intent != INTENT_WRONG)
+def _rejected(rule: str, turn: Turn, evidence: str) -> _RejectedAnswer:
+    return _RejectedAnswer(rule=rule, evidence=evidence, to_right=turn.student.intent != INTENT_WRONG)
 
 
 def _key(rule: str) -> str:

@@ -31,7 +31,7 @@ class ToolCall:
     description: str = ""
 
 
-class _Asked(Exception):
+class _FirstRequest(Exception):
     def __init__(self, request: GenerateRequest) -> None:
         super().__init__(request.prompt)
         self.request = request
@@ -41,7 +41,7 @@ class _Preview:
     """Shows the first prompt that a role would be asked with."""
 
     async def generate(self, request: GenerateRequest) -> NoReturn:
-        raise _Asked(request)
+        raise _FirstRequest(request)
 
 
 class ToolEpisode:
@@ -107,6 +107,6 @@ class ToolEpisode:
         event = ReplyNeeded(conversation=deepcopy(self._episode.conversation))
         try:
             await self._environment.handlers(_Preview())[ReplyNeeded](event)
-        except _Asked as asked:
-            return Observation.of(asked.request)
+        except _FirstRequest as first:
+            return Observation.of(first.request)
         raise Failure("the recipe replies without asking a model")

@@ -14,7 +14,7 @@ from soliloquy.recipes.checks import also_checked, further_checks
 from soliloquy.recipes.glosses import glossed_conversation
 from soliloquy.recipes.judges import Judge, Judges
 from soliloquy.recipes.labels import columns_of, faults_of_columns, labels_of, repeated_numbers
-from soliloquy.recipes.learner.learned import Learned
+from soliloquy.recipes.learner.goals import LearningGoal
 from soliloquy.recipes.packages import folder, has_part, known_recipes, load, package
 from soliloquy.recipes.person import Person
 from soliloquy.recipes.prompts import check_files
@@ -93,7 +93,7 @@ def _no_personas(changed: Mapping[str, str]) -> Mapping[str, str]:
     return {}
 
 
-def _learns_nothing(conversation: Conversation) -> Sequence[Learned]:
+def _no_goals(conversation: Conversation) -> Sequence[LearningGoal]:
     return ()
 
 
@@ -143,8 +143,8 @@ class Recipe:
     incomplete: Callable[[Conversation], str] = _not_solved
     # The prompts of the tutor's roles whose answers judge the conversation and are no part of it.
     judging: Collection[str] = ()
-    # What the student of a conversation has learned; nothing in a recipe without a student.
-    learned: Callable[[Conversation], Sequence[Learned]] = _learns_nothing
+    # What the student of a conversation had to learn; nothing in a recipe without a student.
+    goals: Callable[[Conversation], Sequence[LearningGoal]] = _no_goals
     # The roles whose messages `check` judges; `best_of` in the settings of models is for them.
     ranked: Collection[str] = RANKED
     agreeing: AgreeingLetters

@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from soliloquy.recipes.learner.evidence import strength
-from soliloquy.recipes.learner.learned import Learned
+from soliloquy.recipes.learner.goals import LearningGoal
 from soliloquy.recipes.mathdial.claims import gives_right, holds_answer
 from soliloquy.recipes.mathdial.confusion import confusion_of, lines
 from soliloquy.recipes.mathdial.labels_pb2 import Belief, ConversationLabels, StudentLabels
@@ -83,8 +83,8 @@ def belief_told(before: Sequence[Turn], reasons: int, wanted: int) -> Belief:
     return Belief.BELIEF_DOUBTED if doubts else Belief.BELIEF_HELD
 
 
-def learned(conversation: Conversation) -> Sequence[Learned]:
-    """Returns whether the student has come to the answer, and given up its wrong solution."""
+def learning_goals(conversation: Conversation) -> Sequence[LearningGoal]:
+    """Returns the only goal: to come to the answer, and to give up the wrong solution."""
     problem, answered, told = conversation.problem, False, False
     for turn in conversation.turns[1:]:
         # Whoever still believes in the wrong solution was led to the right number.
@@ -94,7 +94,7 @@ def learned(conversation: Conversation) -> Sequence[Learned]:
     wanted = ConversationLabels.FromString(conversation.labels).reasons_wanted
     believed_last = belief_told(conversation.turns, reasons_given(conversation), wanted)
     knows = believed_last == Belief.BELIEF_GIVEN_UP
-    return [Learned(name="the answer", knew=False, knows=knows, answered=answered, told=told)]
+    return [LearningGoal(name="the answer", knew=False, knows=knows, answered=answered, told=told)]
 
 
 def _tight(text: str) -> str:

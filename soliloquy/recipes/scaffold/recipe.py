@@ -5,7 +5,7 @@ from soliloquy.recipes.person import Person
 from soliloquy.recipes.recipe import Recipe
 from soliloquy.recipes.scaffold import (
     composer,
-    learned,
+    goals,
     lessons,
     plan_prompting,
     planner,
@@ -33,7 +33,7 @@ RECIPE = Recipe(
     check=rules.check,
     rules=rules.RULES,
     judging=("scaffold/judging",),
-    learned=learned.learned,
+    goals=goals.learning_goals,
     agreeing=POLICY["agreeing"],
     evaluations=POLICY["evaluations"],
     fingerprints=prompting.TEMPLATES.fingerprints,

@@ -3,7 +3,7 @@
 from soliloquy.recipes import codegen, reader
 from soliloquy.recipes.person import Guide, Person
 from soliloquy.recipes.recipe import Recipe
-from soliloquy.recipes.soliloquy import codes, composer, learned, lessons, planner, prompting, rules, student, truth
+from soliloquy.recipes.soliloquy import codes, composer, goals, lessons, planner, prompting, rules, student, truth
 from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.runtime.files import table_beside
 
@@ -18,7 +18,7 @@ RECIPE = Recipe(
     check=rules.check,
     rules=rules.RULES,
     incomplete=rules.incomplete,
-    learned=learned.learned,
+    goals=goals.learning_goals,
     agreeing=rules.POLICY["agreeing"],
     evaluations=codes.WORDS["evaluations"],
     fingerprints=prompting.TEMPLATES.fingerprints,

@@ -23,6 +23,7 @@ roles.reader.endpoint = "scripted"
 roles.tutor.endpoint = "policy"
 roles.codegen.endpoint = "policy"
 roles.composer.endpoint = "policy"
+prompts."scaffold/judging".endpoint = "scripted"
 """
 
 

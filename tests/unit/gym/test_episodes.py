@@ -133,6 +133,8 @@ async def test_an_episode_that_is_left_can_be_begun_again(gym: Gym) -> None:
         _ = episode.reward
     assert await episode.reset() == first
     await episode.close()
+    # The gym closes what is left.
+    await gym.episode(1).reset()
     with pytest.raises(Failure, match=r"call reset\(\) first"):
         await episode.step("y")
 

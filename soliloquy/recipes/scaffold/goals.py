@@ -1,9 +1,9 @@
-"""Lists what the student has learned: each sub-question, with its answer and what is left of its misconception."""
+"""Lists the sub-questions as goals: whether the student answered each, and what is left of its misconception."""
 
 from collections.abc import Iterator, Sequence
 
+from soliloquy.recipes.learner.goals import LearningGoal
 from soliloquy.recipes.learner.knowledge import after
-from soliloquy.recipes.learner.learned import Learned
 from soliloquy.recipes.scaffold.expected_answers import gives_expected, revealed
 from soliloquy.recipes.scaffold.labels_pb2 import SubQuestion
 from soliloquy.recipes.scaffold.learner import asked_step, stance_of
@@ -11,11 +11,11 @@ from soliloquy.recipes.scaffold.memory import questions, solved, sub_question
 from soliloquy.v1.conversation_pb2 import Conversation, Turn
 
 
-def learned(conversation: Conversation) -> Sequence[Learned]:
+def learning_goals(conversation: Conversation) -> Sequence[LearningGoal]:
     return list(_by_question(conversation))
 
 
-def _by_question(conversation: Conversation) -> Iterator[Learned]:
+def _by_question(conversation: Conversation) -> Iterator[LearningGoal]:
     """The first message hands the problem in, which is no answer."""
     known = conversation.problem.question
     for number, target in enumerate(questions(conversation), start=1):
@@ -26,7 +26,7 @@ def _by_question(conversation: Conversation) -> Iterator[Learned]:
             not stance.mistaken and gives_expected(turn.student.text, target) is True
             for turn, stance in zip(at, stances, strict=True)
         )
-        yield Learned(
+        yield LearningGoal(
             name=f"sub-question {number}",
             knew=not stances[0].mistaken if at else None,
             knows=bool(at) and not after(stances[-1], at[-1].tutor, step).mistaken,

@@ -1,9 +1,9 @@
-"""Lists what the student has learned: each step, with its answer and what is left of its misconception."""
+"""Lists the steps as goals: whether the student came to each, and what is left of its misconception."""
 
 from collections.abc import Iterator, Sequence
 
+from soliloquy.recipes.learner.goals import LearningGoal
 from soliloquy.recipes.learner.knowledge import after
-from soliloquy.recipes.learner.learned import Learned
 from soliloquy.recipes.soliloquy.student import stance_of
 from soliloquy.recipes.soliloquy.truth import TurnTruth, assess
 from soliloquy.v1.conversation_pb2 import Conversation, Knowledge, Step
@@ -11,7 +11,7 @@ from soliloquy.v1.conversation_pb2 import Conversation, Knowledge, Step
 _OWN = (Knowledge.KNOWLEDGE_KNOWN, Knowledge.KNOWLEDGE_SHAKY)
 
 
-def learned(conversation: Conversation) -> Sequence[Learned]:
+def learning_goals(conversation: Conversation) -> Sequence[LearningGoal]:
     truths = assess(conversation) if conversation.problem.steps else []
     told = {early.step for truth in truths for early in truth.early}
     # The opening quotes the problem, which may hold a result.
@@ -21,12 +21,12 @@ def learned(conversation: Conversation) -> Sequence[Learned]:
 
 def _by_step(
     conversation: Conversation, answers: Sequence[TurnTruth], told: set[int], stated: frozenset[int]
-) -> Iterator[Learned]:
+) -> Iterator[LearningGoal]:
     """The opening is no answer. A student who is ahead has stated the results that it never was asked for."""
     for step in conversation.problem.steps:
         at = [truth for truth in answers if truth.progress.step == step.number]
         first = stance_of(at[0].turn.student) if at else None
-        yield Learned(
+        yield LearningGoal(
             name=f"step {step.number}",
             knew=first.knowledge in _OWN if first else None,
             knows=_knows(at[-1], step) if at else step.number in stated,

@@ -1,11 +1,11 @@
-"""What a simulated student has learned in a conversation, as the recipe's own records tell."""
+"""Tells what a simulated student had to learn in a conversation, and whether it did."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Learned:
-    """One thing that a student had to come to: the result of a step, the answer to a question."""
+class LearningGoal:
+    """Something that a student had to come to: the result of a step, the answer to a question."""
 
     name: str
     # Whether it would have come to it without the tutor; None if the conversation never reached it.
