@@ -56,6 +56,18 @@ async def test_an_observation_is_the_prompt_of_a_run(gym: Gym) -> None:
     assert all(json.loads(one.schema) for one in seen)
 
 
+async def test_the_environment_plays_what_is_not_the_policys() -> None:
+    async with Gym("soliloquy", "physics", SEED, sandbox=DESK, roles=["composer"]) as gym:
+        episode = await played(gym.episode(0), _only_replying)
+    assert episode.reward.components["program"].value == 1
+    assert episode.conversation.ending == ENDING_SOLVED
+
+
+async def _only_replying(episode: Episode, observation: Observation) -> Completion:
+    assert observation.role == "composer"
+    return await episode.stand_in()
+
+
 async def test_an_answer_that_cannot_be_used_comes_back_with_the_reason(gym: Gym) -> None:
     episode = gym.episode(0)
     first = await episode.reset()
