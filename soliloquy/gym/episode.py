@@ -97,7 +97,7 @@ class Environment:
 
     def _forget(self, playing: asyncio.Task[None]) -> None:
         self.playing.discard(playing)
-        # Whoever left the episode never retrieves its error.
+        # Nobody retrieves the error of an episode that was left.
         if not playing.cancelled():
             playing.exception()
 
@@ -108,7 +108,7 @@ class Episode:
         self._environment = environment
         self._opening = opening
         self._playing: asyncio.Task[None] | None = None
-        # What the policy has to answer next; None once the conversation has ended.
+        # The next request for the policy; None once the conversation has ended.
         self._requests: asyncio.Queue[GenerateRequest | None] = asyncio.Queue()
         self._asked: GenerateRequest | None = None
         self._answer: asyncio.Future[Completion] | None = None
@@ -128,7 +128,9 @@ class Episode:
         Raises EpisodeFailed. A Completion also tells the model, its tokens and why it stopped.
         """
         if self._answer is None:
-            raise Failure("the episode waits for no answer: call reset() first" if not self.is_over else "it is over")
+            raise Failure(
+                "the episode is over" if self.is_over else "the episode waits for no answer: call reset() first"
+            )
         waiting, self._answer, self._asked = self._answer, None, None
         waiting.set_result(completion_of(answer))
         return await self._next()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from soliloquy_services.executor.handler import JobExecutor
 
 TUTOR = ("tutor", "codegen", "composer")
-# What prepares a problem is no part of an episode: it is the environment's, and made once for all episodes.
+# Preparing a problem is no part of an episode: the environment does it, once for all episodes.
 _PREPARING = (ProgramsNeeded, ProgramsWritten, EnrichmentNeeded)
 
 # As `generate` has it by default: the id of a run depends on it, and all draws on that.

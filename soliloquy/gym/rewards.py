@@ -1,4 +1,4 @@
-"""What an episode is worth: named components, each with its evidence, by weights that are data.
+"""Rewards an episode: named components, each with its evidence, by weights that are data.
 
 Everything is read from the ledger, the rules, the programs that ran and the student's own records: nothing that the
 policy says about itself earns anything.
@@ -35,7 +35,7 @@ class Component:
 
     value: float
     weight: float
-    # What speaks against a higher value, each with its turn.
+    # Everything that speaks against a higher value, each with its turn.
     evidence: Sequence[str] = ()
 
 
@@ -101,7 +101,6 @@ class _Assessment:
 
     def __init__(self, conversation: Conversation, recipe: Recipe, roles: Collection[str]) -> None:
         self._conversation = conversation
-        self._recipe = recipe
         self._roles = roles
         self._judged: CheckedConversation = recipe.judge(conversation)
         # A conversation that broke off has turns to judge as well.
@@ -130,7 +129,7 @@ class _Assessment:
         stand = [number for number, turn in answers if turn.verdict_true is False and number not in known]
         false = [*false, *(f"turn {number}: a wrong verdict stands" for number in stand)]
         none = [f"turn {number}: the answer is not judged" for number, turn in answers if turn.verdict_true is None]
-        # Whoever lets a hollow program run, or one that is overruled, has the verdict from elsewhere.
+        # With a hollow program, or one that was overruled, the verdict comes from elsewhere.
         true = [number for number, turn in answers if turn.verdict_true is True]
         hollow = [number for number in true if number in self._hollow]
         none += [f"turn {number}: the verdict rests on a program that decides nothing" for number in hollow]
@@ -152,14 +151,10 @@ class _Assessment:
     def form(self) -> _Value:
         calls = [call for call in calls_of_turns(self._conversation) if call.role in self._roles]
         asked = sum(len(call.raw) for call in calls)
-        unread = [
-            f"{call.prompt}: {len(call.raw) - (call.outcome in USABLE)} unusable answers"
-            for call in calls
-            if len(call.raw) > (call.outcome in USABLE)
-        ]
-        lost = sum(len(call.raw) - (call.outcome in USABLE) for call in calls)
-        back = self._against(None)
-        return max(0.0, 1 - (lost + len(back)) / asked) if asked else 0.0, unread + back
+        # One answer of each call was used, if any could be.
+        unread = [f"{call.prompt}: an unusable answer" for call in calls for _ in call.raw[call.outcome in USABLE :]]
+        bad = unread + self._against(None)
+        return max(0.0, 1 - len(bad) / asked) if asked else 0.0, bad
 
     def program(self) -> _Value:
         """Counts 0 where nothing wants a calculation."""

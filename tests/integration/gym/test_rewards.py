@@ -1,4 +1,4 @@
-"""What a policy cheats in never pays: each written attack earns less than a weak tutor who is honest."""
+"""Cheating never pays: each written attack earns less than a weak tutor who is honest."""
 
 from collections.abc import AsyncIterator, Mapping
 from statistics import mean
