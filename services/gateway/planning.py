@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
+from soliloquy.recipes.prompts import spoken_prompts
 from soliloquy.runtime.transports.port import Transport
 from soliloquy.v1.conversation_pb2 import Conversation, Problem
 from soliloquy.v1.gateway_pb2 import FinishedConversation, RunForecast
@@ -86,7 +87,8 @@ def most_alike(runs: Iterable[KnownRun], request: RunRequest, model: str) -> Kno
             and known.progress.accepted >= LEAST_ACCEPTED
             and changed.model == model
             and (changed.request.recipe, changed.request.enrich) == (request.recipe, request.enrich)
-            and changed.run.prompts == request.prompts
+            and changed.request.language == request.language
+            and changed.run.prompts == spoken_prompts(request.recipe, request.language) | dict(request.prompts)
         )
 
     return max(

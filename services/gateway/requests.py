@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from soliloquy.recipes.packages import known_recipes
 from soliloquy.runtime.files import table_beside
+from soliloquy.truth.locales import languages
 from soliloquy.v1.gateway_pb2 import StartRunRequest
 from soliloquy.v1.runs_pb2 import RunRequest
 from soliloquy_services.gateway.refusals import Code, Refusal
@@ -43,6 +44,8 @@ def validated(start: StartRunRequest) -> RunRequest:
     request.name = request.name.strip()
     if request.recipe not in known_recipes():
         raise _invalid("recipe", request.recipe, f"use one of {', '.join(known_recipes())}")
+    if request.language not in ("", *languages()):
+        raise _invalid("language", request.language, f"use one of {', '.join(languages())}, or none for English")
     if len(request.name) > LONGEST_NAME or not request.name.isprintable():
         raise _invalid("name", request.name, f"send up to {LONGEST_NAME} printable characters on one line")
     for name, bounds in RUN_LIMITS.items():

@@ -34,7 +34,7 @@ from soliloquy.cli.runs_view import (
     to_json,
     under_way,
 )
-from soliloquy.cli.service_options import PROMPTS, TLS_HELP, client_tls
+from soliloquy.cli.service_options import LANGUAGE, PROMPTS, TLS_HELP, client_tls
 from soliloquy.cli.terminal import echo
 from soliloquy.client import NotFound, Runs, is_over
 from soliloquy.recipes.packages import DEFAULT
@@ -130,6 +130,7 @@ def start(
     /,
     *,
     prompts: Path | None = PROMPTS,
+    language: str | None = LANGUAGE,
     dry_run: bool = setting("Say what the run would take, and start nothing."),
     watch_run: bool = setting("Then watch it, like `soliloquy runs watch`.", "--watch"),
     as_json: bool = AS_JSON,
@@ -142,12 +143,13 @@ def start(
     """
     if prompts and request["template"] and not request["recipe"]:
         raise click.UsageError("--prompts with --template requires --recipe")
-    changed = changed_texts(request["recipe"] or DEFAULT, prompts) if prompts else {}
+    spoken = language or ""
+    changed = changed_texts(request["recipe"] or DEFAULT, prompts, spoken) if prompts else {}
     with runs:
         if dry_run:
-            tell_forecast(runs.forecast(**request, prompts=changed), as_json=as_json)
+            tell_forecast(runs.forecast(**request, prompts=changed, language=spoken), as_json=as_json)
             return
-        status = runs.start(**request, prompts=changed)
+        status = runs.start(**request, prompts=changed, language=spoken)
         if watch_run:
             context.exit(_watch(runs, status, as_json=as_json))
     echo(to_json(status) if as_json else status.id)

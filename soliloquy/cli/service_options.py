@@ -24,8 +24,7 @@ from soliloquy.cli.options import (
     whole,
 )
 from soliloquy.dataset.layout import ShardLimits
-from soliloquy.recipes.packages import folder
-from soliloquy.recipes.prompts import BrokenPrompt, changed_texts, texts_in
+from soliloquy.recipes.prompts import BrokenPrompt, changed_texts, spoken_prompts
 from soliloquy.recipes.recipe import checked_prompts, load_judges
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.files import read_regular_text, refuse_foreign
@@ -80,7 +79,7 @@ LANGUAGE = setting(
 
 def chosen_prompts(recipe: str, place: Path | None, language: str = "") -> Mapping[str, str]:
     """Returns the recipe's prompts in a language, and the files of the folder that differ; raises BrokenPrompt."""
-    spoken = texts_in(language, folder(recipe) / "prompts")
+    spoken = spoken_prompts(recipe, language)
     if place is None:
         return spoken
     changed = spoken | changed_texts(recipe, place, language)

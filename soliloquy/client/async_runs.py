@@ -57,6 +57,7 @@ class AsyncRuns(GatewayClient):
         name: str = "",
         priority: int = 0,
         prompts: Mapping[str, str] = {},
+        language: str = "",
         request_id: str = "",
     ) -> RunStatus:
         """Starts a run. A repeated call with the same `request_id` returns the same run.
@@ -78,6 +79,7 @@ class AsyncRuns(GatewayClient):
             name=name,
             priority=priority,
             prompts=prompts,
+            language=language,
         )
         return await self._ask(self._stub.StartRun, request)
 

@@ -10,6 +10,10 @@ from soliloquy.runtime.failure import Failure, did_you_mean
 from soliloquy.v1.conversation_pb2 import Problem
 
 
+class EnglishBank(Failure):
+    """Problems in another language are wanted from a bank."""
+
+
 class ProblemSource(Protocol):
     @property
     def digest(self) -> str:
@@ -31,9 +35,7 @@ def problem_source(spec: str, language: str = "") -> ProblemSource:
     """Opens a bank, which is English, or a file in a language; raises Failure."""
     if not is_file(spec):
         if language:
-            raise Failure(
-                f"the problems of the bank {spec} are English: use a file of problems in the language {language}"
-            )
+            raise EnglishBank(f"the problems of the bank {spec} are English: use a file in the language {language}")
         return load_bank(spec)
     path = Path(spec)
     if not path.exists():

@@ -56,9 +56,14 @@ def texts_in(language: str, place: Path) -> dict[str, str]:
     return {name: read_text(path, str(path)) for name, path in sorted(files.items())}
 
 
+def spoken_prompts(recipe: str, language: str) -> dict[str, str]:
+    """Returns the prompts with which a run of a recipe speaks another language than English; raises BrokenPrompt."""
+    return texts_in(language, folder(recipe) / "prompts")
+
+
 def own_texts(recipe: str, language: str = "") -> dict[str, str]:
     own = {name: read_text(path, str(path)) for name, path in own_files(recipe).items()}
-    return own | texts_in(language, folder(recipe) / "prompts")
+    return own | spoken_prompts(recipe, language)
 
 
 def changed_texts(recipe: str, place: Path, language: str = "") -> dict[str, str]:

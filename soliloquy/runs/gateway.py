@@ -13,9 +13,9 @@ from soliloquy.client import Sandbox
 from soliloquy.problems.bank.bank import bank_names
 from soliloquy.problems.files.problem_file import problem_faults, read_problems
 from soliloquy.problems.files.reading.rows import UnreadableSource
-from soliloquy.problems.sources import ProblemSource
+from soliloquy.problems.sources import EnglishBank, ProblemSource
 from soliloquy.recipes.packages import UnknownRecipe
-from soliloquy.recipes.prompts import BrokenPrompt
+from soliloquy.recipes.prompts import BrokenPrompt, spoken_prompts
 from soliloquy.runs.assignment import GatewayAssignment
 from soliloquy.runs.chat import RemoteSandbox, refusal, routes, tutoring
 from soliloquy.runs.description import differences
@@ -69,7 +69,7 @@ class Plans:
 
     def _plan(self, request: RunRequest, source: ProblemSource) -> Plan:
         try:
-            require_playable(self.models, source, request.recipe)
+            require_playable(self.models, source, request.recipe, request.language)
             return Plan.of(
                 request.recipe,
                 source,
@@ -84,7 +84,8 @@ class Plans:
                 workers=1,
                 in_flight=request.in_flight,
                 latency=0.0,
-                prompts=dict(request.prompts),
+                prompts=spoken_prompts(request.recipe, request.language) | dict(request.prompts),
+                language=request.language,
             )
         except BrokenPrompt as error:
             raise refusal(f"the prompts cannot be used ({error}): correct the file") from error
@@ -102,12 +103,12 @@ class Plans:
         is_file = kinds[request.problems] == "file"
         try:
             place = f"{self.files}/{request.problems}" if is_file else request.problems
-            return problems_of(place, request.recipe, request.prompts)
+            return problems_of(place, request.recipe, request.prompts, language=request.language)
         except (UnreadableSource, OSError) as error:
             # Callers need not know where the folder is.
             reason = str(error).replace(f"{self.files}/", "")
             raise refusal(f"problems {request.problems!r} cannot be read ({reason}): correct the file") from error
-        except (NoneUsable, UnknownRecipe, BadPackage) as error:
+        except (NoneUsable, EnglishBank, UnknownRecipe, BadPackage) as error:
             raise refusal(f"problems {request.problems!r}: {error}") from error
 
     def add(self, name: str, text: str, tenant: str) -> "CheckedFile":

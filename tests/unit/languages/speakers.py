@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from soliloquy.recipes.packages import folder
-from soliloquy.recipes.prompts import texts_in
+from soliloquy.recipes.prompts import spoken_prompts
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.model import StreamListener
 from soliloquy.v1.conversation_pb2 import Conversation, Problem
@@ -60,7 +59,7 @@ class WrittenSpeakers:
 async def played(
     recipe: str, problem: Problem, speakers: WrittenSpeakers, *, seed: int, changed: Mapping[str, str] = {}
 ) -> Conversation:
-    prompts = texts_in(problem.language, folder(recipe) / "prompts") | dict(changed)
+    prompts = spoken_prompts(recipe, problem.language) | dict(changed)
     run = Run(id=f"run-{seed}", recipe=recipe, seed=seed, max_turns=20, max_attempts=1, prompts=prompts)
     run.language = problem.language
     run.enrich = find(recipe).always_enriched

@@ -10,7 +10,7 @@ from soliloquy.problems.files.step_questions import phrases_in
 from soliloquy.problems.solving import worked_steps
 from soliloquy.recipes import words as own_words
 from soliloquy.recipes.packages import folder
-from soliloquy.recipes.prompts import BrokenPrompt, own_files, own_texts, texts_in
+from soliloquy.recipes.prompts import BrokenPrompt, own_files, own_texts, spoken_prompts
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.files import table_beside
 from soliloquy.truth.locales import languages, locale
@@ -36,7 +36,7 @@ def _has_words(path: Path) -> bool:
 
 @pytest.mark.parametrize(("recipe", "language"), _SPOKEN)
 def test_every_prompt_with_words_is_translated_and_can_be_filled_in(recipe: str, language: str) -> None:
-    spoken, own = texts_in(language, folder(recipe) / "prompts"), own_texts(recipe)
+    spoken, own = spoken_prompts(recipe, language), own_texts(recipe)
     assert {name for name, path in own_files(recipe).items() if _has_words(path)} <= spoken.keys() <= own.keys()
     assert [name for name, text in spoken.items() if text == own[name]] == []
     assert find(recipe).fingerprints(spoken).keys() == own.keys()
@@ -71,4 +71,4 @@ def test_what_code_says_is_there_in_each_language(language: str) -> None:
 
 def test_a_recipe_without_a_translation_says_where_to_write_it() -> None:
     with pytest.raises(BrokenPrompt, match=r"no prompts of mathwell in the language de: write .*mathwell"):
-        texts_in("de", folder("mathwell") / "prompts")
+        spoken_prompts("mathwell", "de")
