@@ -28,7 +28,7 @@ def file_step(
 ) -> pb.Step:
     """Builds a step, which yields a number if it has a result; without `wrong` slips, rules derive them."""
     if wrong is None:
-        wrong = _other_formulas(formula) if result is None else _mistakes(expression, inputs, result, number)
+        wrong = _other_formulas(formula) if result is None else derived_slips(expression, inputs, result, number)
     if result is not None and expression is not None:
         formula = formula or f"{result.symbol} = {expression.formula}"
     usual = "equation" if result is None else "compute"
@@ -45,15 +45,19 @@ def file_step(
     )
 
 
-def _mistakes(
-    expression: Expression | None, inputs: Sequence[pb.Quantity], result: pb.Quantity, number: int
+def derived_slips(
+    expression: Expression | None,
+    inputs: Sequence[pb.Quantity],
+    result: pb.Quantity,
+    number: int,
+    language: str = "",
 ) -> list[pb.Slip]:
     """Derives mistakes from the expression, or from the number itself if there is none."""
     basis = expression or parse_expression(repr(result.value))
     values = {quantity.symbol: quantity.value for quantity in inputs}
     texts = {symbol: in_brackets(format_number(value)) for symbol, value in values.items()}
     ways = wrong_ways(basis, unit=result.unit)
-    right = RightWay(basis, result.symbol, Names.of(inputs, result))
+    right = RightWay(basis, result.symbol, Names.of(inputs, result, language))
     return mistakes(ways, values, texts, right=right, value=result.value, pick=number)
 
 

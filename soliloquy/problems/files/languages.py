@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 
+from soliloquy.problems.files.file_steps import derived_slips
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.problems.files.stated_results import stated_answer
 from soliloquy.problems.files.step_questions import ENGLISH, ask_differently, phrases_in, unnamed_question
+from soliloquy.truth.expressions import parse_expression
 from soliloquy.truth.locales import Locale, gloss, locale
 from soliloquy.v1.conversation_pb2 import PLAN_SOURCE_PROSE, Problem, Step
 
@@ -53,8 +55,10 @@ def in_own_words(problem: Problem, row: ProblemRow, language: str) -> Problem:
             step.result.name = phrases.result.format(number=step.number)
         if own.HasField("answer") and own.answer.symbol == step.result.symbol:
             own.answer.name = step.result.name
-        for slip in step.slips if at >= len(rows) or rows[at].slips is None else ():
-            slip.ClearField("because")
+        if symbol and (at >= len(rows) or rows[at].slips is None):
+            expression = parse_expression(step.expression) if step.expression else None
+            del step.slips[:]
+            step.slips.extend(derived_slips(expression, step.inputs, step.result, step.number, language))
     ask_differently(own.steps, own={step.ask for step in rows}, phrases=phrases)
     return own
 

@@ -1,16 +1,17 @@
 """Names the misconception behind a wrong expression, by how it departs from the right one."""
 
 import ast
-from collections.abc import Collection, Mapping
-from typing import NamedTuple, Self
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple, Self
 
 from soliloquy.recipes.quantity_names import distinct_name
 from soliloquy.runtime.files import table_beside
 from soliloquy.truth.expressions import Expression
+from soliloquy.truth.locales import locale
 from soliloquy.truth.number_format import format_number
 from soliloquy.v1.conversation_pb2 import Quantity
 
-_WORDINGS: Mapping[str, list[str]] = table_beside(__file__, "causes.toml")
+_ENGLISH: Mapping[str, Any] = table_beside(__file__, "causes.toml")
 # The key of causes.toml for wrong use of an operation, how the operation is read out, and the act.
 _OPERATIONS: dict[type[ast.operator], tuple[str, str, str]] = {
     ast.Mult: ("multiplied", "times", "multiplying"),
@@ -34,17 +35,27 @@ class Departure(NamedTuple):
 
 
 class Names(NamedTuple):
-    """The names of a step's quantities by their symbols, and its result and unit."""
+    """The names of a step's quantities by their symbols, its result and unit, and the language of the names."""
 
     quantities: Mapping[str, str]
     result: str
     unit: str
+    language: str = ""
 
     @classmethod
-    def of(cls, quantities: Collection[Quantity], result: Quantity) -> Self:
+    def of(cls, quantities: Collection[Quantity], result: Quantity, language: str = "") -> Self:
         all_of_them = [*quantities, result]
         named = {one.symbol: distinct_name(one, all_of_them) for one in quantities}
-        return cls(named, distinct_name(result, all_of_them), result.unit)
+        return cls(named, distinct_name(result, all_of_them), result.unit, language)
+
+    @property
+    def wordings(self) -> Mapping[str, Any]:
+        table: Mapping[str, Any] = locale(self.language).table["causes"] if self.language else _ENGLISH
+        return table
+
+    def called(self, name: str) -> str:
+        is_called = name.startswith("the ") or len(name) < 3
+        return name if is_called else str(self.wordings["called"].format(name=name))
 
 
 def cause(right: Expression, wrong: Expression, names: Names, *, pick: int, converts: bool = False) -> str:
@@ -86,8 +97,9 @@ def _in_words(node: ast.expr, names: Names) -> str:
 
 def wording(kind: str, names: Names, slots: Mapping[str, str], pick: int) -> str:
     known = {name: text for name, text in slots.items() if text}
-    known |= {"result": _called(names.result), "unit": names.unit} if names.result else {}
-    fitting = [text for text in _WORDINGS[kind] if _fills(text, known)] or [_WORDINGS[kind][-1]]
+    known |= {"result": names.called(names.result), "unit": names.unit} if names.result else {}
+    wordings: Sequence[str] = names.wordings[kind]
+    fitting = [text for text in wordings if _fills(text, known)] or [wordings[-1]]
     said = fitting[pick % len(fitting)].format_map(known)
     return said[:1].upper() + said[1:]
 
@@ -171,7 +183,7 @@ def _same(one: ast.expr, other: ast.expr) -> bool:
 def _name(node: ast.expr | str | None, names: Names) -> str:
     """Returns what a part is called; empty for one that is composed of others."""
     if isinstance(node, ast.Name):
-        return _called(names.quantities.get(node.id, "") or node.id)
+        return names.called(names.quantities.get(node.id, "") or node.id)
     return _number(node)
 
 
@@ -179,10 +191,6 @@ def _number(node: ast.expr | str | None) -> str:
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
         return format_number(float(node.value))
     return ""
-
-
-def _called(name: str) -> str:
-    return name if name.startswith("the ") or len(name) < 3 else f"the {name}"
 
 
 def _fills(text: str, known: Mapping[str, str]) -> bool:

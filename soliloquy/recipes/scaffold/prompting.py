@@ -26,7 +26,7 @@ from soliloquy.recipes.scaffold.states import (
     told_state,
 )
 from soliloquy.recipes.templates import Templates, Texts, fill, one_line, transcript
-from soliloquy.recipes.words import words
+from soliloquy.recipes.words import words, written
 from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import Conversation, Judge, StudentReply, Turn
 
@@ -82,7 +82,10 @@ def _instruction(texts: Texts, conversation: Conversation, turn: Turn) -> str:
     if told_state(turn) != INCORRECT or held is None:
         return told
     is_answered = is_later(conversation.turns[: turn.number - 1], turn)
-    belief = texts.fill("believing", because=held.because or held.working, working=held.working)
+    because, working = (
+        written(text, conversation.problem.language) for text in (held.because or held.working, held.working)
+    )
+    belief = texts.fill("believing", because=because, working=working)
     return "\n".join([belief, texts.fill("answered")] if is_answered else [told, belief])
 
 

@@ -17,7 +17,7 @@ from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels
 from soliloquy.recipes.soliloquy.progress import is_asked_for_reason, progress_by_turn
 from soliloquy.recipes.step_text import step_text, steps_text
 from soliloquy.recipes.templates import Templates, Texts, fill, persona_in, transcript
-from soliloquy.recipes.words import words
+from soliloquy.recipes.words import words, written
 from soliloquy.runtime.ask import Prompt
 from soliloquy.runtime.seeds import draw
 from soliloquy.truth.number_format import format_rounded, with_unit
@@ -141,7 +141,8 @@ def _instruction(
     held = labels.misconception
     value = with_unit(format_rounded(held.value, 4), held.unit) if held.value else words(language)["value"]
     because = held.because or held.working
-    belief = texts.fill("believing", because=because, working=held.working, value=value)
+    told_belief = {"because": because, "working": held.working, "value": value}
+    belief = texts.fill("believing", **{name: written(text, language) for name, text in told_belief.items()})
     return f"{told['still']}\n{belief}" if is_told_before(labels, before) else belief
 
 

@@ -63,6 +63,7 @@ def test_a_problem_keeps_its_words_and_its_values_are_settled(tmp_path: Path) ->
         "Zweieinhalb Dutzend sind 2,5 · 12 = 30 Säcke.",
         "Das sind 30 · 12,5 kg = 375 kg.",
     ]
+    assert "Ich dachte, da muss man teilen." in {slip.because for slip in problem.steps[0].slips}
     assert [step.ask for step in problem.steps] == ["Was rechnest du zuerst aus?", "Was bekommst du als Nächstes?"]
 
 

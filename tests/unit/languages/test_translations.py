@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from soliloquy.problems.files.step_questions import phrases_in
+from soliloquy.problems.mistakes import causes
 from soliloquy.problems.solving import worked_steps
 from soliloquy.recipes import words as own_words
 from soliloquy.recipes.packages import folder
@@ -67,6 +68,7 @@ def test_what_code_says_is_there_in_each_language(language: str) -> None:
     worked_steps.TEMPLATES.in_language(language)
     english = table_beside(own_words.__file__, "words.toml")
     assert locale(language).table["prompts"].keys() == english.keys()
+    assert locale(language).table["causes"].keys() == table_beside(causes.__file__, "causes.toml").keys()
 
 
 def test_a_recipe_without_a_translation_says_where_to_write_it() -> None:
