@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 
 from soliloquy.truth.exactness import is_right
+from soliloquy.truth.locales import glossed
 from soliloquy.truth.measured_values import is_rounded
 from soliloquy.truth.number_format import format_number
 from soliloquy.truth.sources import provenance_of
@@ -120,7 +121,7 @@ def doubt_about(problem: Problem) -> str:
     if ledger.is_disputed:
         return "independent programs come to another answer"
     answer = f"the answer {format_number(problem.answer.value)}" if problem.HasField("answer") else "an answer"
-    return provenance_of(problem).doubt or f"no calculation of the solution gives {answer}"
+    return provenance_of(glossed(problem)).doubt or f"no calculation of the solution gives {answer}"
 
 
 def _answer_step(problem: Problem) -> int:
@@ -144,7 +145,7 @@ def _calculated(problem: Problem) -> frozenset[int]:
     if problem.plan == pb.PLAN_SOURCE_MODEL:
         # Its steps were calculated from their inputs when they were read, and held against the solution.
         return frozenset(step.number for step in steps if step.expression)
-    found = provenance_of(problem)
+    found = provenance_of(glossed(problem))
     if found.doubt:
         return frozenset()
     return frozenset(step.number for step in steps if step.expression or found.gives(step.result.value))

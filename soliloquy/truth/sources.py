@@ -17,7 +17,6 @@ from soliloquy.programs.results import program_result
 from soliloquy.truth.arithmetic_policy import COUNTS, EXACT, PARTS, SHORTEST_NOUN, SOLUTION
 from soliloquy.truth.calculations import Calculation, calculations_of, results_in, without_words
 from soliloquy.truth.known_numbers import KnownNumbers, Source, mixed_quantities
-from soliloquy.truth.locales import glossed
 from soliloquy.truth.measured_values import Measured, agree, measured_number, place_of, stated_value
 from soliloquy.truth.number_format import format_number
 from soliloquy.truth.result_units import asked_kinds, asks_several, contradicts, is_another
@@ -65,7 +64,6 @@ class Provenance:
 
 
 def provenance_of(problem: Problem) -> Provenance:
-    problem = glossed(problem)
     # Steps that were read from prose are no further evidence for it.
     worked = [] if problem.plan == PLAN_SOURCE_PROSE else [step for step in problem.steps if step.expression]
     inputs = tuple(own.value for step in worked for own in step.inputs)
