@@ -15,6 +15,7 @@ from soliloquy.problems.files.problem_from_row import BadField, problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.truth.judge import judge_text
 from soliloquy.truth.ledger import Ledger, ledger_of
+from soliloquy.truth.locales import gloss, languages
 from soliloquy.truth.quantities import quantities_in
 from soliloquy.v1.conversation_pb2 import (
     LEDGER_ROLE_ANSWER,
@@ -37,7 +38,8 @@ _OTHER, _NOWHERE = 1.37, 4321.7
 
 
 @click.command()
-@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), default=MESSAGES)
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), required=False)
+@click.option("--language", type=click.Choice(languages()), help="The language of the messages, if not English.")
 @click.option(
     "--published",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -45,14 +47,18 @@ _OTHER, _NOWHERE = 1.37, 4321.7
 )
 @LISTED
 @AS_JSON
-def messages(*, folder: Path, published: Path | None, listed: bool, as_json: bool) -> None:
+def messages(*, folder: Path | None, language: str | None, published: Path | None, listed: bool, as_json: bool) -> None:
     """Judge labelled messages of students, and count what is decided and what is decided wrongly.
 
     FOLDER has a JSONL file for each manner. Each message is judged by the value that it gives and by another one, with
     nothing else known; those of `judged` by the ledgers of their problems, and once more by the answers alone.
     """
-    kinds = {path.stem: _by_label(path) for path in sorted(folder.glob("*.jsonl"))}
+    folder = folder or (MESSAGES.with_name(f"{MESSAGES.name}-{language}") if language else MESSAGES)
+    kinds = {path.stem: by_label(path, language or "") for path in sorted(folder.glob("*.jsonl"))}
     kinds["all"] = total(kinds.values())
+    if language:
+        report(kinds, _OUTCOMES, listed=listed, as_json=as_json)
+        return
     for name, known in (("with its ledger", True), ("by its answer alone", False)):
         kinds[name] = total(by_ledger(sorted(JUDGED.glob("*.jsonl")), known=known))
     if published is not None:
@@ -110,9 +116,11 @@ def _known(problem: dict[str, object]) -> Iterator[LedgerEntry]:
         yield _entry(f"result{place}", value, unit, LEDGER_ROLE_RESULT)
 
 
-def _by_label(path: Path) -> Readings:
+def by_label(path: Path, language: str = "") -> Readings:
+    """Judges messages by their own values and by others."""
     readings = Readings()
     for row in cases(path):
+        row["message"] = gloss(row["message"], language)
         if len(row["answers"]) > 1:
             # A message with two answers has no single one to judge.
             continue
@@ -120,7 +128,7 @@ def _by_label(path: Path) -> Readings:
             nowhere = _entry("answer", _NOWHERE, "", LEDGER_ROLE_ANSWER)
             _judge(readings, row["message"], None, nowhere, [nowhere])
             continue
-        label = row["answers"][0].replace("°", " °")
+        label = gloss(row["answers"][0].replace("°", " °"), language)
         for value, right in ((_value(label), True), (_value(label) * _OTHER + 1, False)):
             answer = _entry("answer", value, label.partition(" ")[2], LEDGER_ROLE_ANSWER)
             _judge(readings, row["message"], right, answer, [answer])

@@ -7,6 +7,7 @@ import pytest
 
 from benchmarks.brought import BROUGHT, judge
 from benchmarks.labelled import total
+from benchmarks.messages import MESSAGES, by_label
 from soliloquy.problems.files.problem_file import problem_faults, read_problems
 from soliloquy.problems.sources import problem_source
 from soliloquy.recipes.answers import StatedClaim
@@ -84,6 +85,11 @@ def test_no_labelled_problem_in_german_is_read_as_something_else() -> None:
     found = total(judge(BROUGHT.with_name("brought-de"), "de").values()).counts
     assert (found["good"], found["settled"], found["good refused"]) == (65, 58, 0)
     assert (found["with an error"], found["refused"], found["taken as right"]) == (22, 19, 0)
+
+
+def test_no_labelled_message_in_german_is_judged_wrongly() -> None:
+    judged = by_label(MESSAGES.with_name("messages-de") / "students.jsonl", "de").counts
+    assert (judged["answers"], judged["decided"], judged["wrongly"], judged["decided without one"]) == (80, 75, 0, 0)
 
 
 @pytest.mark.parametrize(
