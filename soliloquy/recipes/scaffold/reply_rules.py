@@ -62,7 +62,8 @@ def _request() -> re.Pattern[str]:
 
 def _on_the_way(reply: str, state: LearnerState, conversation: Conversation, turn: Turn) -> Iterator[tuple[str, str]]:
     count = count_questions(reply)
-    if count != 1:
+    # A request without a question mark is known in English alone.
+    if count > 1 or (not count and not conversation.run.language):
         yield "questions", f"the reply asks {count} questions; ask exactly one"
     solved = solved_after(conversation, turn, state)
     parted = list(zip(questions(conversation), solved, strict=True))

@@ -9,7 +9,7 @@ from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.recipes.prompts import own_texts
 from soliloquy.recipes.recipe import find
 from soliloquy.recipes.words import words
-from soliloquy.v1.conversation_pb2 import EVALUATION_INCORRECT, Conversation, Ending
+from soliloquy.v1.conversation_pb2 import EVALUATION_CORRECT, EVALUATION_INCORRECT, Conversation, Ending
 from tests.unit.languages.speakers import WrittenSpeakers, played
 
 PROBLEM = ProblemRow(
@@ -54,3 +54,22 @@ async def test_no_prompt_of_a_german_run_has_an_english_sentence(recipe: str) ->
     asked = "\n".join(message.text for request in speakers.asked for message in request.messages)
     assert len(sentences) > 100
     assert [one for one in sentences if one in asked] == []
+
+
+async def test_a_german_reply_that_contradicts_the_ledger_is_at_fault() -> None:
+    conversation, _ = await _played("soliloquy")
+    conversation.turns[1].tutor.evaluation = EVALUATION_CORRECT
+    assert find("soliloquy").faults(conversation) == [
+        "verdict: turn 2: it calls '83.5 km' right, although that is wrong"
+    ]
+
+
+async def test_a_german_reply_repeats_reveals_and_asks_as_its_words_say() -> None:
+    conversation, _ = await _played("scaffold")
+    conversation.turns[3].tutor.text = conversation.turns[1].tutor.text
+    conversation.turns[2].tutor.text = "Genau! Was kommt jetzt? Sind es am Ende 247,5 km?"
+    assert find("scaffold").faults(conversation) == [
+        "questions: turn 3: the reply asks 2 questions; ask exactly one",
+        "revealed: turn 3: the reply tells '247.5 km', which the student has still to find",
+        "repeated: turn 4: the tutor repeats 'Schau noch einmal auf das Tempo: In jede'",
+    ]
