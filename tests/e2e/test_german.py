@@ -10,6 +10,7 @@ from threading import Thread
 import pytest
 
 from soliloquy.dataset.reading import Dataset
+from soliloquy.v1.conversation_pb2 import Ending
 from soliloquy_services.model.fake import FakeServer, FakeSettings
 from tests.e2e.runs import SOLILOQUY, command, run, said
 from tests.unit.languages.speakers import WrittenSpeakers
@@ -61,6 +62,21 @@ def test_a_german_problem_file_becomes_a_german_dataset_whose_numbers_are_judged
     figures = checked["figures"]
     # Two of four answers are wrong, and stored rows are read in their language.
     assert (figures["faults"], figures["unverified"], figures["realised_error_rate"]) == (0, 0, 0.5), checked
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("recipe", ["mathdial", "scaffold"])
+def test_each_recipe_generates_german_conversations_on_an_endpoint(recipe: str, problems: Path, tmp_path: Path) -> None:
+    out = tmp_path / "dataset"
+    with _answering_in_german(recipe) as url:
+        options = {"model": "openai", "base_url": url, "language": "de", "recipe": recipe}
+        ended = run(command(out, conversations=4, problems=problems, **options))
+    assert ended.returncode == 0, ended.stderr
+    conversations = [*Dataset(out)]
+    assert any(one.ending == Ending.ENDING_SOLVED for one in conversations)
+    assert {one.problem.language for one in conversations} == {"de"}
+    assert "247,5 km" in "".join(turn.student.text for one in conversations for turn in one.turns)
+    assert said([SOLILOQUY, "check", str(out)]).returncode == 0
 
 
 def test_who_cannot_speak_german_says_what_to_do(problems: Path, tmp_path: Path) -> None:

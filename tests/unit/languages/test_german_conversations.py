@@ -6,8 +6,9 @@ import pytest
 
 from soliloquy.problems.files.problem_from_row import problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
+from soliloquy.recipes.packages import folder
 from soliloquy.recipes.prompts import own_texts
-from soliloquy.recipes.recipe import find
+from soliloquy.recipes.recipe import ReplyContext, find
 from soliloquy.recipes.words import words
 from soliloquy.v1.conversation_pb2 import EVALUATION_CORRECT, EVALUATION_INCORRECT, Conversation, Ending
 from tests.unit.languages.speakers import WrittenSpeakers, played
@@ -47,11 +48,23 @@ async def test_a_german_conversation_is_solved_and_the_ledger_judges_its_decimal
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
-async def test_no_prompt_of_a_german_run_has_an_english_sentence(recipe: str) -> None:
-    _, speakers = await _played(recipe)
-    english = "\n".join([*own_texts(recipe).values(), *words("").values()])
+async def test_no_prompt_of_a_german_run_or_of_training_on_it_has_an_english_sentence(recipe: str) -> None:
+    conversation, speakers = await _played(recipe)
+    texts = [path.read_text("utf-8") for path in folder(recipe).glob("*.txt")]
+    english = "\n".join([*own_texts(recipe).values(), *words("").values(), *texts])
     sentences = {part.strip() for part in _SENTENCE.split(english) if len(_WORD.findall(part)) > 3}
-    asked = "\n".join(message.text for request in speakers.asked for message in request.messages)
+    found = find(recipe)
+    prompts = [
+        *(prompt for _, prompt in found.prompts(conversation)),
+        *(one.prompt for one in found.lessons(conversation)),
+    ]
+    if found.replies:
+        prompts += [one.prompt for one in found.replies(conversation, ReplyContext())]
+    asked = "\n".join(
+        [message.text for request in speakers.asked for message in request.messages]
+        + [text for prompt in prompts for _, text in prompt.said]
+        + [message.text for message in found.dialogue(conversation)]
+    )
     assert len(sentences) > 100
     assert [one for one in sentences if one in asked] == []
 
