@@ -15,7 +15,7 @@ from soliloquy.problems.files.reading.familiar_rows import ManyTurns, with_our_n
 from soliloquy.problems.files.reading.rows import LONGEST_LINE, flaw_of, missing_column
 from soliloquy.problems.files.source_format import SourceFormat
 from soliloquy.problems.files.stated_results import stated_answer, stated_number
-from soliloquy.problems.files.step_questions import ENGLISH
+from soliloquy.problems.files.step_questions import ENGLISH, phrases_in
 from soliloquy.problems.solving.step_graph import steps_from_program
 from soliloquy.programs.results import program_result
 from soliloquy.runtime.answers import Answer, Fields, Unreadable
@@ -74,8 +74,9 @@ class ImportedRow(NamedTuple):
 def own_row(value: Any, language: str = "") -> ProblemRow:
     """Returns the row of a problem file, also from one of GSM8K or others; raises BadField or ValidationError."""
     is_object = isinstance(value, dict)
-    if is_object and isinstance(value.get("answer"), str):
-        value = {**value, "answer": glossed_answer(value["answer"], language)}
+    if is_object and language and isinstance(told := value.get("answer"), str):
+        solution = value.get("solution") or phrases_in(language).gives_answer.format(answer=told)
+        value = {**value, "solution": solution, "answer": glossed_answer(told, language)}
     if is_object and (named := _with_our_names(value)) != value:
         return import_row(named, _OWN_ROWS, language).problem
     annotated = with_annotated_solution(value) if is_object else None
@@ -101,6 +102,7 @@ def import_row(cells: Mapping[str, Any], source: SourceFormat, language: str = "
         fields["topic"] = str(topic[0] if isinstance(topic, list) else topic)
     told = given.get("answer")
     answer, worded = _answer(glossed_answer(told, language) if isinstance(told, str) else told, given.get("unit"))
+    worded = told if worded is not None and isinstance(told, str) else worded
     is_told = form != "prose" or given.get("solution") not in (None, "")
     match form if is_told else "answer":
         case "annotated" if isinstance(given["solution"], str):
@@ -119,7 +121,7 @@ def import_row(cells: Mapping[str, Any], source: SourceFormat, language: str = "
                 fields["answer"] = returned
         case "answer":
             if not isinstance(given["answer"], dict):
-                fields["solution"] = f"The answer is {given['answer']}."
+                fields["solution"] = phrases_in(language).gives_answer.format(answer=given["answer"])
             fields.setdefault("steps", [_answer_step(answer)])
         case "raw":
             fields |= parse_raw(str(given["solution"]))
@@ -216,7 +218,8 @@ def _checked(fields: dict[str, Any], language: str, *, states_answer: bool) -> t
         if "steps" in fields:
             fields["steps"].append(_answer_step(fields["answer"]))
         else:
-            fields["solution"] += f"\nThe answer is {format_value(row.answer.value, row.answer.unit)}."
+            stated = format_value(row.answer.value, row.answer.unit)
+            fields["solution"] += f"\n{phrases_in(language).gives_answer.format(answer=stated)}"
         row = ProblemRow.model_validate_json(to_json(fields))
         check_row(row, language)
     row = row.model_copy(update={"id": problem_id(row)})

@@ -22,6 +22,7 @@ class Phrases:
     converted: str
     asks_answer: str
     states_answer: str
+    gives_answer: str
     # Of a step that a model has read.
     asks_sought: str
     finds_sought: str

@@ -8,7 +8,10 @@ import pytest
 from benchmarks.brought import BROUGHT, judge
 from benchmarks.labelled import total
 from benchmarks.messages import MESSAGES, by_label
+from soliloquy.problems.files.imported_row import import_row
 from soliloquy.problems.files.problem_file import problem_faults, read_problems
+from soliloquy.problems.files.problem_row import AnswerRow
+from soliloquy.problems.files.source_format import load_format
 from soliloquy.problems.sources import problem_source
 from soliloquy.recipes.answers import StatedClaim
 from soliloquy.recipes.claims import parsed
@@ -72,6 +75,15 @@ def test_an_answer_that_stands_alone_is_asked_for_in_german(tmp_path: Path) -> N
     row = {"question": "Wie viele Minuten sind 1,5 Stunden?", "solution": "Rechne um.", "answer": "90 Minuten"}
     [problem] = read_problems(_file(tmp_path, row), "de")
     assert [step.ask for step in problem.steps][-1] == "Wie lautet also die Antwort auf die Frage?"
+
+
+def test_an_imported_row_and_one_without_a_solution_keep_german_words(tmp_path: Path) -> None:
+    source = load_format("csv")
+    row = {"question": "Was kosten 6 Hefte zu je 1,20 €?", "solution": "6 · 1,20 € = 7,20 €", "answer": "7,20 €"}
+    imported = import_row(row, source, "de").problem
+    assert (imported.answer, imported.extra) == (AnswerRow(value=7.2, unit="€"), {"answer": "7,20 €"})
+    [problem] = read_problems(_file(tmp_path, {"question": row["question"], "answer": "7,20 €"}), "de")
+    assert (problem.solution, problem.answer.value) == ("Die Antwort lautet 7,20 €.", 7.2)
 
 
 def test_a_false_sum_with_a_decimal_comma_is_a_fault(tmp_path: Path) -> None:
