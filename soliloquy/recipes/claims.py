@@ -117,11 +117,22 @@ def claims_of(spoken: Spoken, problem: Problem) -> list[Claim]:
     known |= {one.quantity.symbol: one.quantity.symbol for one in entries}
     called = (stated.quantity.strip() for stated in spoken.claims or ())
     symbols = [known.get(name) or known.get(name.casefold(), "") for name in called]
-    language = problem.language
-    claims = [parsed(stated, symbol, language) for stated, symbol in zip(spoken.claims or (), symbols, strict=True)]
+    text = gloss(spoken.text, problem.language)
+    claims = [
+        _parsed_beside(text, stated, symbol, problem.language)
+        for stated, symbol in zip(spoken.claims or (), symbols, strict=True)
+    ]
     for claim in claims:
-        claim.unit = claim.unit or unit_in(gloss(spoken.text, language), claim.value)
+        claim.unit = claim.unit or unit_in(text, claim.value)
     return claims
+
+
+def _parsed_beside(text: str, stated: StatedClaim, symbol: str, language: str) -> Claim:
+    """Parses a claim as its language writes numbers, or as JSON does where its message says otherwise."""
+    claim = parsed(stated, symbol, language)
+    if not language or is_in(text, claim):
+        return claim
+    return parsed(stated.model_copy(update={"unit": gloss(stated.unit, language)}), symbol)
 
 
 def unit_in(text: str, value: float) -> str:

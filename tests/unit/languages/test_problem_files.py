@@ -13,11 +13,12 @@ from soliloquy.problems.files.problem_file import problem_faults, read_problems
 from soliloquy.problems.files.problem_row import AnswerRow
 from soliloquy.problems.files.source_format import load_format
 from soliloquy.problems.sources import problem_source
-from soliloquy.recipes.answers import StatedClaim
-from soliloquy.recipes.claims import parsed
+from soliloquy.recipes.answers import StatedClaim, StudentMessage
+from soliloquy.recipes.claims import claims_of, parsed
 from soliloquy.runtime.failure import Failure
 from soliloquy.truth.ledger import doubt_about
 from soliloquy.truth.locales import UnknownLanguage, gloss, locale
+from soliloquy.v1.conversation_pb2 import Problem
 
 ROW = {
     "question": "Ein Sack Mehl wiegt 12,5 kg. Wie viel wiegen zweieinhalb Dutzend Säcke?",
@@ -116,6 +117,13 @@ def test_no_labelled_message_in_german_is_judged_wrongly() -> None:
 def test_claims_are_read_with_decimal_commas(value: str, unit: str, claimed: tuple[float, str]) -> None:
     claim = parsed(StatedClaim(Value=value, Unit=unit), language="de")
     assert (claim.value, claim.unit) == claimed
+
+
+def test_a_claim_in_the_notation_of_json_is_that_of_its_message() -> None:
+    problem = Problem(language="de")
+    for value, said in (("1.234", "Das sind 1,234 m."), ("1234", "Das sind 1.234 m."), ("1.234", "Das sind 1.234 m.")):
+        [claim] = claims_of(StudentMessage(Message=said, Claims=[StatedClaim(Value=value, Unit="m")]), problem)
+        assert claim.value == (1.234 if "," in said else 1234)
 
 
 def test_banks_and_unknown_languages_are_refused() -> None:
