@@ -95,6 +95,7 @@ _SECTIONS: Mapping[str, Sequence[str]] = {
         *("fork", "export", "import", "push", "pull", "size"),
     ),
     "Problems and recipes": ("problems", "recipes", "prompts"),
+    "Ask people": ("annotations",),
     "Train and evaluate": ("freeze", "train", "retrain", "adapters", "evaluate", "replicate"),
     "Models and sandbox": ("model", "sandbox"),
     "Keep datasets": ("backup", "recover", "forget", "compact"),

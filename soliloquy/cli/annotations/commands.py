@@ -1,0 +1,105 @@
+"""`soliloquy annotations schemes`, `sample` and `agreement`."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+from rich.table import Table
+
+from soliloquy.annotation.rows import read_annotations
+from soliloquy.annotation.scheme import Scheme, scheme_of
+from soliloquy.annotation.scheme import schemes as shipped
+from soliloquy.annotation.tasks import By, pairs, tasks
+from soliloquy.cli.command import Command, setting
+from soliloquy.cli.options import AS_JSON, COUNT, EXISTING_FILE, NEW_FILE, SEED, Choice, writing_to
+from soliloquy.cli.tables import table
+from soliloquy.cli.terminal import answer
+from soliloquy.runtime.extensions import check_installed
+
+_SCHEME = setting(f"What is asked: {', '.join(shipped())}, or a TOML file.", metavar="NAME|FILE")
+
+
+@click.command(cls=Command)
+def schemes(*, as_json: bool = AS_JSON) -> None:
+    """List the schemes that are shipped, and what each asks."""
+    found = [scheme.model_dump(mode="json") for scheme in shipped().values()]
+    rows = [
+        (scheme.name, scheme.unit, scheme.title, ", ".join(one.title for one in scheme.questions))
+        for scheme in shipped().values()
+    ]
+    answer(found, [table("scheme", "of a", "title", "asks", rows=rows, align="left")], as_json=as_json)
+
+
+@click.command(cls=Command)
+@click.argument("dataset", metavar="DIR|URL")
+def sample(
+    *,
+    scheme: str = _SCHEME,
+    out: Path = setting("The file of tasks to write.", type=NEW_FILE, metavar="FILE"),
+    items: int = setting("Tasks at most.", default=60, type=COUNT),
+    by: str = setting(
+        "At random, the least certain verdicts first, or the same number of each persona and ending.",
+        default="random",
+        type=Choice(list(get_args(By))),
+    ),
+    beside: str | None = setting("The dataset of a second system, for a scheme of pairs.", metavar="DIR|URL"),
+    seed: int = SEED,
+    as_json: bool = AS_JSON,
+    dataset: str,
+) -> None:
+    """Draw annotation tasks from a dataset: conversations, turns, problems, or pairs of two datasets.
+
+    Each line of FILE is what annotators see of one item, without the model, the verdict or the other annotators.
+    """
+    check_installed("run", "pyarrow")
+    from soliloquy.dataset.reading import Dataset
+
+    unit = scheme_of(scheme).unit
+    if (unit == "pair") != (beside is not None):
+        raise click.UsageError("--beside is for a scheme of pairs, which requires it")
+    found = Dataset(dataset)
+    if beside:
+        drawn = pairs(found, Dataset(beside), count=items, seed=seed)
+    else:
+        drawn = tasks(found, unit, count=items, by=by, seed=seed)  # type: ignore[arg-type] # one of the choices
+    with writing_to(out):
+        out.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in drawn), "utf-8")
+    answer({"tasks": len(drawn)}, [f"{len(drawn):,} tasks in {out}"], as_json=as_json)
+
+
+@click.command(cls=Command)
+@click.argument("file", metavar="FILE", type=EXISTING_FILE)
+def agreement(*, scheme: str = _SCHEME, as_json: bool = AS_JSON, file: Path) -> None:
+    """Say how far annotators agree: Krippendorff's alpha and kappas with intervals, by question and annotator."""
+    check_installed("run", "numpy")
+    from soliloquy.annotation.report import agreement as found_agreement
+
+    asked = scheme_of(scheme)
+    found = found_agreement(read_annotations(file), asked)
+    answer(found, _tables(found, asked), as_json=as_json)
+
+
+def _tables(found: Mapping[str, Any], scheme: Scheme) -> Iterator[str | Table]:
+    people = found["annotators"]
+    yield f"{found['items']:,} items, {found['annotations']:,} annotations of {len(people)} annotators"
+    coefficients = ("krippendorff_alpha", "fleiss_kappa", "observed")
+    rows = [(name, of["level"], *(_shown(of[one]) for one in coefficients)) for name, of in found["questions"].items()]
+    heads = ("question", "level", "Krippendorff's alpha", "Fleiss' kappa", "same")
+    yield table(*heads, rows=rows, align="left")
+    yield table(
+        *("annotator", "annotations", *found["questions"]),
+        rows=[_against_others(name, count, found["questions"]) for name, count in people.items()],
+        align="left",
+    )
+
+
+def _against_others(name: str, count: int, questions: Mapping[str, Any]) -> Sequence[str]:
+    return name, f"{count:,}", *(_shown(of["annotators"][name]) for of in questions.values())
+
+
+def _shown(estimate: Mapping[str, Any]) -> str:
+    if estimate["value"] is None:
+        return "-"
+    return f"{estimate['value']:.2f} ({estimate['low']:.2f} to {estimate['high']:.2f})"

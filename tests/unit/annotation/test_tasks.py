@@ -1,0 +1,88 @@
+"""Schemes are sound, and tasks show an item without who wrote it, or what became of it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from soliloquy.annotation.scheme import read_scheme, scheme_of, schemes
+from soliloquy.annotation.tasks import pairs, tasks
+from soliloquy.runtime.failure import Failure
+from soliloquy.v1.conversation_pb2 import VERIFICATION_NONE, VERIFICATION_PROGRAM
+from tests.unit.training.growing import conversations
+
+GROWN = conversations(6)
+
+
+def test_each_shipped_scheme_takes_an_answer_to_each_question_and_refuses_others() -> None:
+    assert {"mathdial", "mathwell", "mrbench", "scaffold", "soliloquy"} == {*schemes()}
+    for scheme in schemes().values():
+        values = {
+            one.name: one.labels[0].name if one.labels else one.most if one.kind == "scale" else "a remark"
+            for one in scheme.questions
+        }
+        assert scheme.fault(values) == ""
+        required = next(one.name for one in scheme.questions if one.required)
+        assert scheme.fault({name: value for name, value in values.items() if name != required}) == (
+            f"{required}: is missing"
+        )
+        assert "there is no question" in scheme.fault(values | {"colour": "red"})
+        keys = [label.shortcut for one in scheme.questions for label in one.labels if label.shortcut]
+        assert len({*keys}) == len(keys)
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ('name = "own"', "title: Field required"),
+        ("name = [", "cannot be read"),
+        (
+            'name = "own"\ntitle = "t"\nunit = "turn"\nguide = "g"\n'
+            '[[questions]]\nname = "a"\ntitle = "A"\nasks = "?"\nkind = "label"',
+            "a: only a label or a span has `labels`, and it must have some",
+        ),
+    ],
+)
+def test_a_scheme_of_ones_own_that_is_broken_says_where(tmp_path: Path, text: str, fault: str) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text(text, "utf-8")
+    with pytest.raises(Failure) as refused:
+        read_scheme(file)
+    assert fault in str(refused.value)
+    with pytest.raises(Failure, match="there is no scheme 'mathwel'"):
+        scheme_of("mathwel")
+
+
+@pytest.mark.parametrize("unit", ["conversation", "turn", "problem"])
+def test_a_task_shows_the_item_and_neither_verdict_nor_model_nor_student(unit: str) -> None:
+    drawn = tasks(GROWN, unit, count=4, by="random", seed=3)  # type: ignore[arg-type]
+    assert drawn == tasks(GROWN, unit, count=4, by="random", seed=3)  # type: ignore[arg-type]
+    assert len(drawn) == 4
+    for task in drawn:
+        shown = json.dumps(task["shown"])
+        assert task["shown"]["question"]
+        assert not {"evaluation", "verification", "persona", "model", "intent"} & {*task["shown"]}
+        assert "scripted" not in shown
+        assert unit == "problem" or {"student", "tutor"} == {one["role"] for one in task["shown"]["messages"]}
+
+
+def test_the_least_certain_verdicts_come_first_and_strata_take_turns() -> None:
+    one = conversations(1)[0]
+    for turn in one.turns:
+        turn.verification = VERIFICATION_PROGRAM
+    one.turns[-1].verification = VERIFICATION_NONE
+    [first] = tasks([one], "turn", count=1, by="uncertainty", seed=0)
+    assert first["item"] == f"{one.id}#{one.turns[-1].number}"
+    strata = [conversations(1)[0] for _ in range(9)]
+    for number, each in enumerate(strata):
+        each.id, each.persona = str(number), "rare" if number == 8 else "common"
+    drawn = tasks(strata, "conversation", count=2, by="stratum", seed=0)
+    assert "8" in {task["item"] for task in drawn}
+
+
+def test_a_pair_has_both_systems_in_random_order_that_only_the_file_tells() -> None:
+    drawn = pairs(GROWN, GROWN, count=6, seed=1)
+    assert {tuple(task["order"]) for task in drawn} == {("first", "second"), ("second", "first")}
+    assert all("order" not in task["shown"] and len(task["shown"]["sides"]) == 2 for task in drawn)
+    with pytest.raises(Failure, match="no problem in common"):
+        pairs(GROWN, [], count=1, seed=1)
