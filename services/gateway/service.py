@@ -16,6 +16,7 @@ from soliloquy.runtime.validated_file import WatchedFile
 from soliloquy.v1 import gateway_pb2 as api
 from soliloquy.v1.runs_pb2 import RunState
 from soliloquy_services.gateway.access.tenants import TENANT, sees
+from soliloquy_services.gateway.annotation.store import Annotations
 from soliloquy_services.gateway.audit import Audit
 from soliloquy_services.gateway.datasets import read_conversation
 from soliloquy_services.gateway.dead_letters import MOST_REPLAYED, DeadLetters
@@ -60,6 +61,7 @@ class Gateway:
         self._faults = faults
         self._runs = RunTable(settings.models, self._every_fault)
         self._store = Store(settings.database, settings.webhooks.urls)
+        self.annotations = Annotations(self._store.database)
         self._letters = DeadLetters(transport, self._sees)
         self.audit = Audit(transport)
         self._pipeline = PipelineState(transport, self._letters)

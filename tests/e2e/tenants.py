@@ -42,6 +42,7 @@ class Place:
     conversation: str
     chat: str
     kept: str
+    project: str
 
     def names(self, path: str) -> dict[str, str]:
         letter_or_chat = self.chat if path.startswith("/v1/chats") else f"{MARK}-letter"
@@ -52,12 +53,14 @@ class Place:
             "id": letter_or_chat,
             "name": "manifest.json",
             "format": "openai",
+            "project": self.project,
+            "annotator": "chemistry",
         }
 
     def sent(self, call: str) -> list[str]:
         """The words of the call's body or, in the audit, of all calls before."""
         earlier = [self.running, self.done, self.conversation, self.chat, f"{MARK}-letter"]
-        return [f"{MARK}-done", f"{MARK}.jsonl", *(earlier if call == "ListAudit" else ())]
+        return [f"{MARK}-done", f"{MARK}.jsonl", f"{MARK}-item", *(earlier if call == "ListAudit" else ())]
 
     def secrets(self) -> list[str]:
         return [MARK, self.done, self.running, self.conversation, self.chat, self.kept, "of chemistry"]
@@ -99,6 +102,18 @@ def _trained(folder: Path, tenant: str, name: str) -> None:
     write_report(folder / "evaluations" / tenant / name, report | {"figures": {"metrics": {}}}, [], [])
 
 
+def _annotated(at: Site) -> str:
+    """A project with one item, which is annotated."""
+    task = {"item": f"{MARK}-item", "shown": {"question": MARK}}
+    asked = {"name": f"{MARK} problems", "scheme": "mathwell", "tasks": [task], "annotators_per_item": 1}
+    project = at.call("POST", "/v1/annotation/projects", asked, token=THEIRS)["id"]
+    place = f"/v1/annotation/projects/{project}"
+    item = at.call("POST", f"{place}/next", {}, token=THEIRS)["item"]
+    values = {"solvable": "yes", "accurate": "yes", "appropriate": "yes"}
+    at.call("POST", f"{place}/annotations", {"item": item, "values": values}, token=THEIRS)
+    return str(project)
+
+
 def _planted(at: Site, folder: Path) -> Place:
     problems = f"chemistry/{MARK}.jsonl"
     # As many as a forecast rests on.
@@ -115,7 +130,14 @@ def _planted(at: Site, folder: Path) -> Place:
     finished = at.call("POST", f"/v1/chats/{left}/finish", {"keep": True}, token=THEIRS)
     wait_until(lambda: finished["run"] in {run["id"] for run in at.call("GET", "/v1/runs", token=THEIRS)["runs"]})
     planted = Place(
-        site=at, folder=folder, done=done, running=running, conversation=first["id"], chat=chat, kept=finished["run"]
+        site=at,
+        folder=folder,
+        done=done,
+        running=running,
+        conversation=first["id"],
+        chat=chat,
+        kept=finished["run"],
+        project=_annotated(at),
     )
     asyncio.run(_bury(planted))
     wait_until(lambda: at.call("GET", "/v1/dead-letters", token=THEIRS)["letters"])

@@ -40,7 +40,13 @@ EXPECTED: dict[str, Answer] = {
     **dict.fromkeys(("GetV1Session", "PostV1Session", "DeleteV1Session"), "own"),
     **dict.fromkeys(("OfferChat", "StartChat", "ListModels", "Complete"), "own"),
     **dict.fromkeys(("GetChat", "Say", "FinishChat"), "unknown"),
+    **dict.fromkeys(("ListAnnotation", "AddAnnotation", "ForgetAnnotator"), "own"),
+    **dict.fromkeys(
+        ("GetAnnotation", "ConsentToAnnotation", "NextAnnotation", "Annotate", "UndoAnnotation"), "unknown"
+    ),
+    **dict.fromkeys(("GetDispute", "Adjudicate", "ExportAnnotations"), "unknown"),
 }
+JUDGED = {"solvable": "yes", "accurate": "yes", "appropriate": "yes"}
 OWN = {"recipe": "soliloquy", "problems": "physics", "conversations": 2}
 BODIES: dict[str, Any] = {
     # The id of a request of the other.
@@ -55,6 +61,9 @@ BODIES: dict[str, Any] = {
     "Say": {"text": "What is the answer?"},
     "FinishChat": {"keep": True},
     "Complete": {"model": "soliloquy", "messages": [{"role": "user", "content": "A 2 kg cart, 4 N. How fast?"}]},
+    "AddAnnotation": {"name": "Ours", "scheme": "mathwell", "tasks": [{"item": "1", "shown": {"question": "2 + 2?"}}]},
+    "Annotate": {"item": f"{MARK}-item", "values": JUDGED},
+    "Adjudicate": {"item": f"{MARK}-item", "values": JUDGED},
 }
 # The least that a stream has to stay silent.
 SILENT_SECONDS = 2.0
@@ -126,8 +135,11 @@ async def test_no_route_tells_a_tenant_of_another(place: Place, callers: tuple[C
         assert not place.revealed(got.headers + got.content, *sent), name
         match EXPECTED[name]:
             case "unknown":
-                nowhere = await ours.call(method, filled(path, names | {"run": "no-run", "id": "none"}), body)
-                told = got.content.replace(names["run"], "no-run").replace(names["id"], "none")
+                strange = {"run": "no-run", "id": "none", "project": "nothing"}
+                nowhere = await ours.call(method, filled(path, names | strange), body)
+                told = got.content
+                for kind, name_of in strange.items():
+                    told = told.replace(names[kind], name_of)
                 assert (got.status, told) == (404, nowhere.content), name
             case "own":
                 assert got.status in (200, 201), (name, got.content)
@@ -142,7 +154,7 @@ async def test_the_same_calls_show_their_owner_what_they_name(place: Place, call
             got = await theirs.call(method, filled(path, place.names(path)))
             assert got.status == 200, (name, got.content)
             # The others would show it too; the manifest has numbers alone.
-            assert place.revealed(got.headers + got.content) or name in ("ListFiles", "GetFile"), name
+            assert place.revealed(got.headers + got.content) or name in ("ListFiles", "GetFile", "GetDispute"), name
     for path in ("/v1/runs", "/v1/dead-letters", "/v1/dead-letters/causes", "/v1/choices", "/v1/training", "/v1/audit"):
         got = await theirs.call("GET", path)
         assert MARK in got.content, path

@@ -28,7 +28,7 @@ from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.files import read_regular_text, table_beside
 from soliloquy.runtime.validated_file import WatchedFile
 
-Role = Literal["reader", "operator"]
+Role = Literal["annotator", "reader", "operator"]
 # Each role may do everything that the roles before it may.
 ROLES: tuple[Role, ...] = get_args(Role)
 
@@ -39,7 +39,7 @@ ROLE_OF: dict[str, Role] = {action: role for role in ROLES for action in _ACTION
 ROLE_OF |= dict.fromkeys(_ACTIONS["investigation"], "operator")
 _ADVICE = {
     "name": "use up to 64 letters, digits, dots, dashes, spaces, @ and underscores",
-    "role": f"use {' or '.join(ROLES)}",
+    "role": f"use {', '.join(ROLES[:-1])} or {ROLES[-1]}",
     "tenant": "use up to 40 lower-case letters, digits and dashes, beginning with a letter or a digit",
     "sha256": "write the 64 lower-case hexadecimal digits of the token's digest",
     "expires": "use a time with its zone, e.g. 2030-01-31T00:00:00Z",

@@ -21,6 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from soliloquy.web import FOLDER as SHARED
 from soliloquy_services.gateway.access.access import REFUSAL_SECONDS, Access, AuditRecord, Credentials
 from soliloquy_services.gateway.access.hosts import names_loopback, same_origin
+from soliloquy_services.gateway.annotation.routes import AnnotationRoutes
 from soliloquy_services.gateway.http.answers import error_response, json_response, not_offered
 from soliloquy_services.gateway.http.choices import choices
 from soliloquy_services.gateway.http.connection import certificate_of, lost_within
@@ -71,6 +72,7 @@ def routes(gateway: Gateway, settings: GatewaySettings) -> tuple[HttpRoute, ...]
         *Downloads(gateway, settings.datasets).routes(),
         choices(gateway, settings.models),
         problems(gateway),
+        *AnnotationRoutes(gateway.annotations, lasting=bool(settings.database)).all(),
         training(settings.adapters, settings.evaluations),
         *SESSION,
     )

@@ -31,7 +31,7 @@ class TokenSignIn:
 class Session:
     # Empty for a caller who is not signed in, or need not be.
     name: str
-    # reader or operator; empty for a caller who is not signed in.
+    # annotator, reader or operator; empty for a caller who is not signed in.
     role: str
     # The tenant whose runs it sees; empty for the installation, which sees all.
     tenant: str

@@ -20,6 +20,7 @@ JSON = {"content-type": "application/json"}
 STRANGE = {"authorization": "Bearer guess"}
 # Every call that takes a role, with names that lead nowhere.
 NOWHERE = {"{run}": "no-run", "{conversation}": "none", "{id}": "none", "{name}": "none", "{format}": "none"}
+NOWHERE |= {"{project}": "none", "{annotator}": "none"}
 
 
 async def calls(at: Site) -> list[tuple[str, str, str]]:

@@ -279,7 +279,7 @@ def test_a_file_that_is_broken_meanwhile_locks_nobody_out(tmp_path: Path, caplog
         ("", "has no [[token]]"),
         ("token = [", "cannot be read (Invalid value"),
         ("tokens = []\n", "unknown entry 'tokens'"),
-        (entry("rita", "admin", READER), "token 1: invalid role: use reader or operator"),
+        (entry("rita", "admin", READER), "token 1: invalid role: use annotator, reader or operator"),
         (entry("rita", "reader", READER) + entry("rita", "operator", OPERATOR), "two tokens are named 'rita'"),
         (entry("rita", "reader", READER) + entry("olga", "operator", READER), "two entries have the same sha256"),
         (entry("", "reader", READER), "token 1: invalid name"),

@@ -1,0 +1,1 @@
+"""Annotation: people judge items by a scheme, each blind to the others."""

@@ -1,0 +1,349 @@
+"""Keeps annotation projects in the gateway's database. Its methods block, as those of the index do: `call` them."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, and_, delete, func, insert, or_, select, update
+
+from soliloquy.annotation.scheme import Scheme
+from soliloquy.runtime.seeds import digest
+from soliloquy_services.gateway.access.tenants import sees
+from soliloquy_services.gateway.annotation.messages import (
+    AddAnnotation,
+    AnnotationProject,
+    AnnotationRow,
+    AnnotationRows,
+    DisputedItem,
+    NextItem,
+)
+from soliloquy_services.gateway.database import Database
+from soliloquy_services.gateway.refusals import Code, Refusal
+
+# Somebody who leaves an item gives it back by then.
+LEASE_SECONDS = 1_800.0
+_FIRST, _DECIDED = "annotation", "adjudication"
+
+
+class Annotations:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.call = database.call
+
+    def add(self, asked: AddAnnotation, scheme: Scheme, tenant: str) -> str:
+        """Returns the project's id: the same request makes one project."""
+        project = digest("annotation", tenant, asked.model_dump_json())
+        with self._database.writing() as connection:
+            projects, items = self._database["annotation_projects"], self._database["annotation_items"]
+            if connection.execute(select(projects.c.id).where(projects.c.id == project)).first():
+                return project
+            connection.execute(
+                insert(projects).values(
+                    id=project,
+                    tenant=tenant,
+                    name=asked.name,
+                    scheme=scheme.model_dump_json(),
+                    per_item=asked.annotators_per_item,
+                    consent=asked.consent,
+                    created=self._database.now(connection),
+                )
+            )
+            rows = [
+                {
+                    "project": project,
+                    "item": task.item,
+                    "place": place,
+                    "shown": json.dumps(task.shown, ensure_ascii=False),
+                    "gold": json.dumps(task.gold) if task.gold else "",
+                }
+                for place, task in enumerate(asked.tasks)
+            ]
+            connection.execute(insert(items), rows)
+        return project
+
+    def projects(self, tenant: str, annotator: str) -> list[AnnotationProject]:
+        """Lists the latest first."""
+        table = self._database["annotation_projects"]
+        with self._database.reading() as connection:
+            rows = connection.execute(select(table).order_by(table.c.created.desc(), table.c.id)).all()
+            return [self._described(connection, row, annotator) for row in rows if sees(tenant, row.tenant)]
+
+    def project(self, project: str, tenant: str, annotator: str) -> AnnotationProject:
+        with self._database.reading() as connection:
+            return self._described(connection, self._row(connection, project, tenant), annotator)
+
+    def consent(self, project: str, tenant: str, annotator: str) -> None:
+        with self._database.writing() as connection:
+            self._row(connection, project, tenant)
+            self._admit(connection, project, annotator)
+
+    def next(self, project: str, tenant: str, annotator: str) -> NextItem | None:
+        """Gives an annotator the item that they have already, or the next one that needs an annotation."""
+        with self._database.writing() as connection:
+            row = self._row(connection, project, tenant)
+            if row.consent and not self._has_consented(connection, project, annotator):
+                raise Refusal(Code.NOT_NOW, "the annotator has not agreed to the project's terms: agree first")
+            self._admit(connection, project, annotator)
+            item = self._held(connection, project, annotator) or self._needing(connection, row, annotator)
+            if item is None:
+                return None
+            self._lease(connection, project, item.item, annotator)
+            return self._shown(connection, row, item, annotator, {})
+
+    def annotate(
+        self, project: str, tenant: str, annotator: str, item: str, values: Mapping[str, Any], seconds: float
+    ) -> None:
+        """Keeps one's annotation of an item; another one of the same item takes its place."""
+        with self._database.writing() as connection:
+            self._check(connection, self._row(connection, project, tenant), item, values)
+            leases = self._database["annotation_leases"]
+            held = and_(leases.c.project == project, leases.c.item == item, leases.c.annotator == annotator)
+            if not connection.execute(select(leases.c.until).where(held)).first():
+                raise Refusal(
+                    Code.NOT_NOW, f"the item {item[:80]!r} is not before this annotator: ask for the next one"
+                )
+            self._keep(connection, project, item, annotator, _FIRST, values, seconds)
+
+    def undo(self, project: str, tenant: str, annotator: str) -> NextItem | None:
+        """Takes the annotator's latest annotation back, and puts its item before them again."""
+        table = self._database["annotations"]
+        own = and_(table.c.project == project, table.c.annotator == annotator, table.c.round == _FIRST)
+        with self._database.writing() as connection:
+            row = self._row(connection, project, tenant)
+            latest = connection.execute(select(table).where(own).order_by(table.c.at.desc())).first()
+            if latest is None:
+                return None
+            connection.execute(delete(table).where(own, table.c.item == latest.item))
+            # Whatever was before them goes back.
+            self._release(connection, project, annotator)
+            self._lease(connection, project, latest.item, annotator)
+            items = self._database["annotation_items"]
+            item = connection.execute(
+                select(items).where(items.c.project == project, items.c.item == latest.item)
+            ).one()
+            return self._shown(connection, row, item, annotator, json.loads(latest.given))
+
+    def disputed(self, project: str, tenant: str) -> DisputedItem | None:
+        with self._database.reading() as connection:
+            row = self._row(connection, project, tenant)
+            scheme = Scheme.model_validate_json(row.scheme)
+            decisive = [one.name for one in scheme.questions if one.kind in ("label", "scale")]
+            by_item = self._given(connection, project)
+            disputes = [
+                item
+                for item, given in by_item.items()
+                if _DECIDED not in {one.round for one in given}
+                and len(given) >= row.per_item
+                and any(len({str(json.loads(one.given).get(name)) for one in given}) > 1 for name in decisive)
+            ]
+            if not disputes:
+                return None
+            names = self._pseudonyms(connection, project)
+            items = self._database["annotation_items"]
+            of_project = items.c.project == project, items.c.item.in_(disputes)
+            first = connection.execute(select(items).where(*of_project).order_by(items.c.place)).first()
+            assert first
+            given = {names[one.annotator]: json.loads(one.given) for one in by_item[first.item]}
+            return DisputedItem(item=first.item, shown=json.loads(first.shown), given=given, left=len(disputes))
+
+    def decide(
+        self, project: str, tenant: str, adjudicator: str, item: str, values: Mapping[str, Any], seconds: float
+    ) -> None:
+        with self._database.writing() as connection:
+            self._check(connection, self._row(connection, project, tenant), item, values)
+            self._admit(connection, project, adjudicator)
+            self._keep(connection, project, item, adjudicator, _DECIDED, values, seconds)
+
+    def rows(self, project: str, tenant: str) -> AnnotationRows:
+        with self._database.reading() as connection:
+            row = self._row(connection, project, tenant)
+            scheme, names = Scheme.model_validate_json(row.scheme), self._pseudonyms(connection, project)
+            found = [one for given in self._given(connection, project).values() for one in given]
+            rows = [
+                AnnotationRow(
+                    item=one.item,
+                    annotator=names[one.annotator],
+                    scheme=scheme.name,
+                    values=json.loads(one.given),
+                    seconds=one.seconds,
+                    at=one.at,
+                    round=one.round,
+                )
+                for one in found
+            ]
+            return AnnotationRows(annotations=rows, gold=self._gold(connection, project, rows))
+
+    def forget(self, annotator: str, tenant: str) -> int:
+        """Deletes all that somebody has said in the tenant's projects, and who they are."""
+        with self._database.writing() as connection:
+            table = self._database["annotation_projects"]
+            seen = [row.id for row in connection.execute(select(table)) if sees(tenant, row.tenant)]
+            said = self._database["annotations"]
+            own = said.c.annotator == annotator, said.c.project.in_(seen)
+            count = connection.execute(select(func.count()).select_from(said).where(*own)).scalar_one()
+            for name in ("annotations", "annotation_leases", "annotators"):
+                of = self._database[name]
+                connection.execute(delete(of).where(of.c.annotator == annotator, of.c.project.in_(seen)))
+            return int(count)
+
+    def _row(self, connection: Connection, project: str, tenant: str) -> Row[Any]:
+        table = self._database["annotation_projects"]
+        row = connection.execute(select(table).where(table.c.id == project)).first()
+        if row is None or not sees(tenant, row.tenant):
+            raise Refusal(Code.UNKNOWN, f"there is no annotation project {project[:80]!r}")
+        return row
+
+    def _described(self, connection: Connection, row: Row[Any], annotator: str) -> AnnotationProject:
+        items, said = self._database["annotation_items"], self._database["annotations"]
+        given = (
+            select(said.c.item, func.count().label("times"))
+            .where(said.c.project == row.id, said.c.round == _FIRST)
+            .group_by(said.c.item)
+            .subquery()
+        )
+        complete = select(func.count()).select_from(given).where(given.c.times >= row.per_item)
+        return AnnotationProject(
+            id=row.id,
+            name=row.name,
+            scheme=Scheme.model_validate_json(row.scheme),
+            annotators_per_item=row.per_item,
+            consent=row.consent,
+            consented=not row.consent or self._has_consented(connection, row.id, annotator),
+            items=self._count(connection, items, items.c.project == row.id),
+            complete=connection.execute(complete).scalar_one(),
+            own=self._own(connection, row.id, annotator),
+        )
+
+    def _count(self, connection: Connection, table: Any, *where: Any) -> int:
+        return int(connection.execute(select(func.count()).select_from(table).where(*where)).scalar_one())
+
+    def _own(self, connection: Connection, project: str, annotator: str) -> int:
+        said = self._database["annotations"]
+        own = said.c.project == project, said.c.annotator == annotator, said.c.round == _FIRST
+        return self._count(connection, said, *own)
+
+    def _has_consented(self, connection: Connection, project: str, annotator: str) -> bool:
+        table = self._database["annotators"]
+        own = table.c.project == project, table.c.annotator == annotator
+        return connection.execute(select(table.c.pseudonym).where(*own)).first() is not None
+
+    def _admit(self, connection: Connection, project: str, annotator: str) -> None:
+        if self._has_consented(connection, project, annotator):
+            return
+        table = self._database["annotators"]
+        taken = connection.execute(select(table.c.pseudonym).where(table.c.project == project)).scalars().all()
+        number = max((int(name[1:]) for name in taken), default=0) + 1
+        now = self._database.now(connection)
+        values = {"project": project, "annotator": annotator, "pseudonym": f"A{number}", "consented": now}
+        connection.execute(insert(table).values(values))
+
+    def _pseudonyms(self, connection: Connection, project: str) -> dict[str, str]:
+        table = self._database["annotators"]
+        rows = connection.execute(select(table.c.annotator, table.c.pseudonym).where(table.c.project == project))
+        return {row.annotator: row.pseudonym for row in rows}
+
+    def _held(self, connection: Connection, project: str, annotator: str) -> Row[Any] | None:
+        """Returns the item that an annotator has before them and has not annotated."""
+        items, leases = self._database["annotation_items"], self._database["annotation_leases"]
+        said = self._database["annotations"]
+        done = select(said.c.item).where(
+            said.c.project == project, said.c.annotator == annotator, said.c.round == _FIRST
+        )
+        return connection.execute(
+            select(items)
+            .join(leases, and_(leases.c.project == items.c.project, leases.c.item == items.c.item))
+            .where(items.c.project == project, leases.c.annotator == annotator, leases.c.item.not_in(done))
+            .order_by(leases.c.until.desc())
+        ).first()
+
+    def _needing(self, connection: Connection, row: Row[Any], annotator: str) -> Row[Any] | None:
+        """Returns an item that the annotator has not seen and that too few have or hold, the fullest first.
+
+        Everybody gets the items that test annotators.
+        """
+        items, leases = self._database["annotation_items"], self._database["annotation_leases"]
+        said, now = self._database["annotations"], self._database.now(connection)
+        mine = select(leases.c.item).where(leases.c.project == row.id, leases.c.annotator == annotator)
+        # Whoever has annotated an item counts as long as the annotation is there, and others while they hold it.
+        kept = select(said.c.item, said.c.annotator).where(said.c.project == row.id, said.c.round == _FIRST)
+        holding = select(leases.c.item, leases.c.annotator).where(leases.c.project == row.id, leases.c.until > now)
+        both = kept.union(holding).subquery()
+        counted = select(both.c.item, func.count().label("times")).group_by(both.c.item).subquery()
+        times = func.coalesce(counted.c.times, 0)
+        return connection.execute(
+            select(items)
+            .outerjoin(counted, counted.c.item == items.c.item)
+            .where(items.c.project == row.id, items.c.item.not_in(mine))
+            .where(or_(items.c.gold != "", times < row.per_item))
+            .order_by(times.desc(), items.c.place)
+        ).first()
+
+    def _shown(
+        self, connection: Connection, row: Row[Any], item: Row[Any], annotator: str, values: Mapping[str, Any]
+    ) -> NextItem:
+        items = self._database["annotation_items"]
+        return NextItem(
+            item=item.item,
+            shown=json.loads(item.shown),
+            values=values,
+            own=self._own(connection, row.id, annotator),
+            items=self._count(connection, items, items.c.project == row.id),
+        )
+
+    def _lease(self, connection: Connection, project: str, item: str, annotator: str) -> None:
+        table, until = self._database["annotation_leases"], self._database.now(connection) + LEASE_SECONDS
+        held = table.c.project == project, table.c.item == item, table.c.annotator == annotator
+        if not connection.execute(update(table).where(*held).values(until=until)).rowcount:
+            values = {"project": project, "item": item, "annotator": annotator, "until": until}
+            connection.execute(insert(table).values(values))
+
+    def _release(self, connection: Connection, project: str, annotator: str) -> None:
+        """Gives back what an annotator holds and has not annotated."""
+        if held := self._held(connection, project, annotator):
+            table = self._database["annotation_leases"]
+            own = table.c.project == project, table.c.item == held.item, table.c.annotator == annotator
+            connection.execute(delete(table).where(*own))
+
+    def _check(self, connection: Connection, row: Row[Any], item: str, values: Mapping[str, Any]) -> None:
+        items = self._database["annotation_items"]
+        known = items.c.project == row.id, items.c.item == item
+        if not connection.execute(select(items.c.place).where(*known)).first():
+            raise Refusal(Code.UNKNOWN, f"the project has no item {item[:80]!r}")
+        if fault := Scheme.model_validate_json(row.scheme).fault(values):
+            raise Refusal(Code.INVALID, fault)
+
+    def _keep(
+        self,
+        connection: Connection,
+        project: str,
+        item: str,
+        annotator: str,
+        turn: str,
+        values: Mapping[str, Any],
+        seconds: float,
+    ) -> None:
+        table, now = self._database["annotations"], self._database.now(connection)
+        key = {"project": project, "item": item, "annotator": annotator, "round": turn}
+        said = {"given": json.dumps(values, ensure_ascii=False), "seconds": seconds, "at": now}
+        same = [table.c[name] == value for name, value in key.items()]
+        if not connection.execute(update(table).where(*same).values(said)).rowcount:
+            connection.execute(insert(table).values(key | said))
+
+    def _given(self, connection: Connection, project: str) -> dict[str, list[Row[Any]]]:
+        table = self._database["annotations"]
+        found: dict[str, list[Row[Any]]] = {}
+        for row in connection.execute(select(table).where(table.c.project == project).order_by(table.c.at)):
+            found.setdefault(row.item, []).append(row)
+        return found
+
+    def _gold(self, connection: Connection, project: str, rows: Sequence[AnnotationRow]) -> dict[str, float]:
+        items = self._database["annotation_items"]
+        known = connection.execute(select(items).where(items.c.project == project, items.c.gold != ""))
+        right = {row.item: json.loads(row.gold) for row in known}
+        hits: dict[str, list[bool]] = {}
+        for row in rows:
+            if row.round == _FIRST:
+                hits.setdefault(row.annotator, []).extend(
+                    row.values.get(name) == value for name, value in right.get(row.item, {}).items()
+                )
+        return {name: sum(of) / len(of) for name, of in sorted(hits.items()) if of}
