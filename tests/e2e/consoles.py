@@ -56,13 +56,16 @@ class Site:
 
 
 @contextmanager
-def site(folder: Path, *options: str, tenants: Mapping[str, str] | None = None) -> Iterator[Site]:
-    """Each of the tenants has an operator, whose token this mapping gives."""
+def site(
+    folder: Path, *options: str, tenants: Mapping[str, str] | None = None, annotators: Mapping[str, str] | None = None
+) -> Iterator[Site]:
+    """Each of the tenants has an operator, whose token this mapping gives, and each annotator a token."""
     tokens = folder / "tokens.toml"
     entries = [_entry(name, *entry) for name, entry in _TOKENS.items()]
     entries += [
         f'{_entry(f"of {name}", "operator", token)}tenant = "{name}"\n' for name, token in (tenants or {}).items()
     ]
+    entries += [_entry(name, "annotator", token) for name, token in (annotators or {}).items()]
     tokens.write_text("\n".join(entries), "utf-8")
     address = f"127.0.0.1:{_two_free_ports()}"
     arguments = [SOLILOQUY, "up", "--console", address, "--data", str(folder / "data"), "--tokens", str(tokens)]

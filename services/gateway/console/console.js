@@ -3,6 +3,7 @@
 import { element } from "../../../soliloquy/web/element.js";
 import { at, colourSchemeSwitch } from "../../../soliloquy/web/interaction.js";
 import { line, tryAgain } from "./api.js";
+import { annotate } from "./annotate.js";
 import { audit } from "./audit.js";
 import { chat } from "./chat.js";
 import { compare } from "./compare.js";
@@ -18,7 +19,7 @@ import { messageOf, nothing, toast } from "./widgets.js";
 /** @import { Leave, ShowPage } from "./contract.d.ts" */
 
 /** @type {Record<string, ShowPage>} */
-const PAGES = { runs, compare, chat, pipeline, "dead-letters": letters, training, audit };
+const PAGES = { runs, compare, chat, annotate, pipeline, "dead-letters": letters, training, audit };
 /** @type {Leave} */
 let leave = null;
 /** @type {symbol | null} */
@@ -49,7 +50,7 @@ async function start() {
 
 /** Shows #/runs, #/runs/RUN, #/runs/RUN/CONVERSATION, #/compare/RUN/RUN, #/dead-letters?run=RUN and the like. @param {Event | null} event */
 async function route(event) {
-  const [path, query] = (location.hash.slice(2) || "runs").split("?");
+  const [path, query] = (location.hash.slice(2) || (session.annotatesOnly() ? "annotate" : "runs")).split("?");
   const [page, ...rest] = path.split("/").map(decodeURIComponent);
   for (const link of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-page]"))) {
     if (link.dataset.page === (page === "compare" ? "runs" : page)) link.setAttribute("aria-current", "page");
@@ -59,9 +60,11 @@ async function route(event) {
   leave = null;
   const main = at("main");
   at("pages").hidden = !session.mayRead();
-  /** @type {[string, boolean][]} */ ([["pipeline", session.seesAll()], ["audit", session.maySteer()]]).forEach(([name, shown]) => {
-    /** @type {HTMLElement} */ (document.querySelector(`[data-page=${name}]`)).hidden = !shown;
-  });
+  const needs = { pipeline: session.seesAll(), audit: session.maySteer() };
+  for (const link of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-page]"))) {
+    const name = link.dataset.page || "";
+    link.hidden = session.annotatesOnly() ? name !== "annotate" : needs[/** @type {keyof typeof needs} */ (name)] === false;
+  }
   if (!session.mayRead()) return session.signIn(main, () => route(null));
   const show = page === "runs" && rest[0] ? (rest[1] ? conversation : run) : PAGES[page];
   const current = (shown = Symbol(path));

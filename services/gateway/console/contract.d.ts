@@ -176,6 +176,71 @@ export interface Chat {
   over: boolean;
 }
 
+export interface AnnotationLabel {
+  name: string;
+  title: string;
+  shortcut: string;
+}
+
+export interface AnnotationQuestion {
+  name: string;
+  title: string;
+  asks: string;
+  kind: "label" | "scale" | "span" | "text";
+  labels: AnnotationLabel[];
+  several: boolean;
+  least: number;
+  most: number;
+  ends: string[];
+  required: boolean;
+}
+
+export interface AnnotationScheme {
+  name: string;
+  title: string;
+  guide: string;
+  questions: AnnotationQuestion[];
+}
+
+export type AnnotationValues = Record<string, unknown>;
+
+export interface AnnotationProject {
+  id: string;
+  name: string;
+  scheme: AnnotationScheme;
+  consent: string;
+  consented: boolean;
+  items: number;
+  complete: number;
+  own: number;
+}
+
+type Said = { role: "student" | "tutor"; text: string }[];
+
+export interface ShownItem {
+  question?: string;
+  solution?: string;
+  answer?: string;
+  messages?: Said;
+  program?: { code: string; ran: boolean; output: string };
+  sides?: Said[];
+}
+
+export interface AnnotationItem {
+  item: string;
+  shown: ShownItem;
+  values: AnnotationValues;
+  own: number;
+  items: number;
+}
+
+export interface Dispute {
+  item: string;
+  shown: ShownItem;
+  given: Record<string, AnnotationValues>;
+  left: number;
+}
+
 export interface Adapter {
   name: string;
   digest: string;
