@@ -62,7 +62,7 @@ class Planning(Protocol):
     async def forecast(self, request: RunRequest, tenant: str, former: FormerRun | None) -> RunForecast:
         """Says what a run would take, from a former one or a rehearsal."""
 
-    def add(self, name: str, text: str, tenant: str) -> CheckedFile:
+    def add(self, name: str, text: str, tenant: str, language: str = "") -> CheckedFile:
         """Keeps a problem file of the tenant's, if it has no faults."""
 
     def offered(self, tenant: str) -> Sequence[Offered]: ...

@@ -111,7 +111,7 @@ class Plans:
         except (NoneUsable, EnglishBank, UnknownRecipe, BadPackage) as error:
             raise refusal(f"problems {request.problems!r}: {error}") from error
 
-    def add(self, name: str, text: str, tenant: str) -> "CheckedFile":
+    def add(self, name: str, text: str, tenant: str, language: str = "") -> "CheckedFile":
         from soliloquy_services.gateway.planning import CheckedFile
 
         if self.files is None:
@@ -124,9 +124,10 @@ class Plans:
                 checked = Path(place, name)
                 checked.write_text(text, "utf-8")
                 doubts: list[str] = []
-                faults = [fault.removeprefix(f"{checked}:") for fault in problem_faults(checked, doubts.append)]
+                read = problem_faults(checked, doubts.append, language)
+                faults = [fault.removeprefix(f"{checked}:") for fault in read]
                 found = [doubt.removeprefix(f"{checked}:") for doubt in doubts]
-                problems = 0 if faults else len(read_problems(checked))
+                problems = 0 if faults else len(read_problems(checked, language))
                 if not faults:
                     self._keep(checked, folder / name)
         except OSError as error:

@@ -3,8 +3,9 @@
 import asyncio
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from soliloquy.truth.locales import languages
 from soliloquy_services.gateway.access.tenants import TENANT
 from soliloquy_services.gateway.http.parsing import parse_body
 from soliloquy_services.gateway.http.routes import HttpRoute, RequestContext
@@ -15,6 +16,12 @@ from soliloquy_services.gateway.service import Gateway
 MOST_BYTES = 8 * 1024**2
 
 
+def _known(language: str) -> str:
+    if language not in ("", *languages()):
+        raise ValueError(f"use one of {', '.join(languages())}, or none for English")
+    return language
+
+
 class AddProblems(BaseModel):
     """A problem file: a line of JSON for each problem."""
 
@@ -22,6 +29,8 @@ class AddProblems(BaseModel):
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}\.(jsonl|ndjson|json)$")]
     text: str = Field(repr=False)
+    # The language of the problems; empty for English.
+    language: Annotated[str, AfterValidator(_known)] = ""
 
 
 def problems(gateway: Gateway) -> HttpRoute:
@@ -30,6 +39,6 @@ def problems(gateway: Gateway) -> HttpRoute:
         asked = parse_body(AddProblems, await context.body(MOST_BYTES))
         context.audit.target = asked.name
         async with answered():
-            return await asyncio.to_thread(gateway.planning.add, asked.name, asked.text, TENANT.get())
+            return await asyncio.to_thread(gateway.planning.add, asked.name, asked.text, TENANT.get(), asked.language)
 
     return HttpRoute("POST", "/v1/problems", "AddProblems", add, body=AddProblems, answer=CheckedFile)

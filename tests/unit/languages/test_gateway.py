@@ -29,6 +29,10 @@ def test_a_run_of_a_gateway_has_the_prompts_and_problems_of_its_language(tmp_pat
     own = {"planning_again.txt": "Noch einmal: $reason\n"}
     assert run.prompts == spoken_prompts("scaffold", "de") | own
     assert hosted.problems(_request("auto.jsonl"), "").problem(1, 0).language == "de"
+    sent = PROBLEM.model_copy(update={"solution": "2,5 h · 81 km/h = 212,5 km"}).model_dump_json(exclude_defaults=True)
+    assert hosted.add("auto2.jsonl", sent, "", "de").faults == [
+        "1: solution: '2.5 h · 81 km/h = 212.5 km' is false: it is 202.5 km"
+    ]
     with pytest.raises(Refusal, match="the problems of the bank physics are English"):
         hosted.problems(_request("physics"), "")
     scripted = Plans(models=shipped_models(), noise="none", files=tmp_path)
