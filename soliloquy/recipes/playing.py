@@ -12,6 +12,7 @@ from soliloquy.recipes.rewinding import rewinding_parts
 from soliloquy.recipes.rules import Broken, Rules
 from soliloquy.recipes.templates import latest_exchange
 from soliloquy.recipes.turn_faults import claim_calls, faults_in, reason_of, rejected, settled
+from soliloquy.recipes.words import words
 from soliloquy.runtime.ask import Answered, Ask, SentBack, Unusable
 from soliloquy.runtime.events import ConversationEvent, Outcome
 from soliloquy.runtime.model import NO_RESERVE, Model, Reserve
@@ -66,7 +67,7 @@ async def play_by_rules(
     _record_calls(best, others, before)
     for version in others:
         if version.faults:
-            record = rejected(role, version.conversation.turns[-1], version.faults, rules, _blamed(version, rules))
+            record = rejected(role, version.conversation, version.faults, rules, _blamed(version, rules))
             record.calls.extend(version.places)
             best.turn.rejected.append(record)
     claim_calls(best.turn)
@@ -127,6 +128,10 @@ class _Version:
         return self.conversation.turns[-1]
 
     @property
+    def language(self) -> str:
+        return self.conversation.problem.language
+
+    @property
     def is_unusable(self) -> bool:
         return self.conversation.ending == Ending.ENDING_UNPARSABLE
 
@@ -148,7 +153,7 @@ def _attempts(
             break
         last, blamed = tried[-1], _blamed(tried[-1], rules)
         raw = next(call.raw[-1] for call in last.ask.calls if call.prompt == blamed)
-        earlier = [*earlier, SentBack(prompt=blamed, raw=raw, reason=reason_of(last.faults, rules))]
+        earlier = [*earlier, SentBack(prompt=blamed, raw=raw, reason=reason_of(last.faults, rules, last.language))]
         prompts = [answered.prompt for answered in last.ask.answers]
         yield _Attempt(
             purpose=("try", number),
@@ -204,6 +209,7 @@ async def _version(event: E, act: Act[E], role: str, model: Model, attempt: _Att
         sent_back=attempt.sent_back,
         shortened=latest_exchange,
         standing=attempt.standing,
+        again=words(conversation.problem.language)["again"],
     )
     try:
         outcome = await act(played, ask)

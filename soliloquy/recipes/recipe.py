@@ -1,6 +1,7 @@
 """Defines what a recipe is, and looks recipes up by name."""
 
 import functools
+import tomllib
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from soliloquy.recipes.labels import columns_of, faults_of_columns, labels_of, r
 from soliloquy.recipes.learner.goals import LearningGoal
 from soliloquy.recipes.packages import folder, has_part, known_recipes, load, package
 from soliloquy.recipes.person import Person
-from soliloquy.recipes.prompts import check_files
+from soliloquy.recipes.prompts import beside, check_files
 from soliloquy.recipes.reader import Reader
 from soliloquy.recipes.records import record
 from soliloquy.recipes.rules import MANNERS, Broken, Rules
@@ -26,6 +27,7 @@ from soliloquy.runtime.ask import Ask, Prompt
 from soliloquy.runtime.events import Outcome
 from soliloquy.runtime.extensions import BadPackage
 from soliloquy.runtime.weights import digest_of
+from soliloquy.truth.locales import languages
 from soliloquy.v1.conversation_pb2 import Commission, Conversation, Ending, Enrichment, Problem
 from soliloquy.v1.events_pb2 import (
     CalculationNeeded,
@@ -204,11 +206,17 @@ def find(name: str) -> Recipe:
     recipe: Recipe = load(name, "recipe:RECIPE", Recipe)
     if why := "; ".join(faults_of_columns(labels_of(name), columns_of(name))):
         raise BadPackage(f"recipe {name}: {package(name)}.columns: {why}")
-    recipe = _reading_glosses(recipe)
+    recipe = _reading_glosses(recipe, _said_rules(name))
     return replace(recipe, check=also_checked(recipe.check)) if further_checks() else recipe
 
 
-def _reading_glosses(recipe: Recipe) -> Recipe:
+def _said_rules(name: str) -> Mapping[str, Mapping[str, str]]:
+    """Returns the rules of a recipe in words of other languages, by language."""
+    places = (beside(folder(name) / "rules.toml", language) for language in languages())
+    return {path.parent.name: tomllib.loads(path.read_text("utf-8")) for path in places if path.exists()}
+
+
+def _reading_glosses(recipe: Recipe, said: Mapping[str, Mapping[str, str]]) -> Recipe:
     """Returns the recipe with rules and checks that read glosses, but for those of manners, which quote words."""
     read, rules = recipe.glossed, recipe.rules
 
@@ -216,8 +224,8 @@ def _reading_glosses(recipe: Recipe) -> Recipe:
         checked = recipe.check(read(conversation))
         if not conversation.problem.language:
             return checked
-        said = zip(checked.turns, conversation.turns, strict=False)
-        turns = [replace(found, message=turn.student.text, reply=turn.tutor.text) for found, turn in said]
+        own = zip(checked.turns, conversation.turns, strict=False)
+        turns = [replace(found, message=turn.student.text, reply=turn.tutor.text) for found, turn in own]
         faults = [one for one in checked.faults if one.partition(":")[0] not in MANNERS]
         if rules is not None:
             condemning = [name for name in MANNERS if name in rules.book.rules and rules.book.condemns(name)]
@@ -239,6 +247,7 @@ def _reading_glosses(recipe: Recipe) -> Recipe:
         broken=broken,
         check_by=lambda conversation, book: check_by(read(conversation), book),
         settled=lambda conversation: settled(read(conversation)),
+        said=said,
     )
     return replace(recipe, check=check, rules=reading)
 

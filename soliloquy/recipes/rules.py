@@ -1,7 +1,7 @@
 """Applies a recipe's rules to turns of a conversation; some rules are the same for every recipe."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
@@ -56,6 +56,11 @@ class Rules:
     check_by: Callable[[Conversation, Rulebook], CheckedConversation]
     # Returns what a settled value says of the student's last answer; None if nothing decides it.
     settled: Callable[[Conversation], StudentAnswer | None] = _nothing_settled
+    # The rules in words of other languages than English, by language.
+    said: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def says(self, rule: str, language: str) -> str:
+        return self.said[language][rule] if language in self.said else self.book.rules[rule].says
 
 
 COMMON_NEEDS: Needs = {

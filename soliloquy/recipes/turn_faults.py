@@ -33,13 +33,16 @@ def faults_in(before: Conversation, after: Conversation, role: str, rules: Rules
     return [fault for fault in found if fault not in earlier]
 
 
-def reason_of(faults: Sequence[Broken], rules: Rules) -> str:
+def reason_of(faults: Sequence[Broken], rules: Rules, language: str) -> str:
     """Returns the reason for the model."""
-    return "; ".join(f"{rules.book.rules[fault.rule].says}: {fault.evidence}" for fault in faults)
+    return "; ".join(f"{rules.says(fault.rule, language)}: {fault.evidence}" for fault in faults)
 
 
-def rejected(role: str, turn: Turn, faults: Sequence[Broken], rules: Rules, prompt: str = "") -> RejectedTry:
-    """Returns the record of an answer that goes back."""
+def rejected(
+    role: str, conversation: Conversation, faults: Sequence[Broken], rules: Rules, prompt: str = ""
+) -> RejectedTry:
+    """Returns the record of an answer in the last turn that goes back."""
+    turn = conversation.turns[-1]
     calculation = turn.calculation
     text = {
         "student": turn.student.text,
@@ -53,7 +56,7 @@ def rejected(role: str, turn: Turn, faults: Sequence[Broken], rules: Rules, prom
         prompt=prompt,
         text=text,
         rule=faults[0].rule,
-        because=reason_of(faults, rules),
+        because=reason_of(faults, rules, conversation.problem.language),
         judge=Judge.JUDGE_RULE,
         certain=certain,
         programs=len(calculation.attempts) - (role == "codegen"),
@@ -108,7 +111,7 @@ def _program_back(conversation: Conversation, found: Sequence[Broken], rules: Ru
     turn = conversation.turns[-1]
     claimed = {place for one in turn.rejected for place in one.calls}
     asked = [place for place, call in enumerate(turn.calls) if call.role == "codegen" and place not in claimed]
-    record = rejected("codegen", turn, found, rules, turn.calls[asked[-1]].prompt if asked else "")
+    record = rejected("codegen", conversation, found, rules, turn.calls[asked[-1]].prompt if asked else "")
     record.calculation.CopyFrom(turn.calculation)
     record.calls.extend(asked)
     turn.rejected.append(record)
@@ -119,7 +122,7 @@ def _program_back(conversation: Conversation, found: Sequence[Broken], rules: Ru
 def _message_back(conversation: Conversation, found: Sequence[Broken], rules: Rules) -> Outcome:
     turn = conversation.turns[-1]
     asked = [place for place, call in enumerate(turn.calls) if call.role == "student"]
-    record = rejected("student", turn, found, rules, turn.calls[asked[-1]].prompt if asked else "")
+    record = rejected("student", conversation, found, rules, turn.calls[asked[-1]].prompt if asked else "")
     record.calculation.CopyFrom(turn.calculation)
     record.judge = Judge.JUDGE_CODE
     turn.rejected.append(record)

@@ -75,6 +75,8 @@ class Ask:
     fallback: bool = False
     # Earlier answers to the same event, each with the reason why it cannot be used; the last one follows its prompt.
     sent_back: Sequence[SentBack] = ()
+    # Follows an answer that cannot be used.
+    again: str = "That answer cannot be used: {reason}. Answer once more, as asked."
     # Shortens the messages of a prompt whose answer cannot be used.
     shortened: Callable[[str], str] = str
     # Earlier answers that stand: they are returned in this order instead of asking.
@@ -173,7 +175,7 @@ class Ask:
         return [
             *(Message(role=one.role, text=self.shortened(one.text)) for one in prompt.messages),
             Message(role="assistant", text=raw),
-            Message(role="user", text=f"That answer cannot be used: {reason}. Answer once more, as asked."),
+            Message(role="user", text=self.again.format(reason=reason)),
         ]
 
     def _close(self, call: ModelCall, outcome: ParseOutcome) -> None:

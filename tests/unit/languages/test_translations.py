@@ -13,6 +13,8 @@ from soliloquy.recipes import words as own_words
 from soliloquy.recipes.packages import folder
 from soliloquy.recipes.prompts import BrokenPrompt, own_files, own_texts, spoken_prompts
 from soliloquy.recipes.recipe import find
+from soliloquy.recipes.rules import Broken
+from soliloquy.recipes.turn_faults import reason_of
 from soliloquy.runtime.files import table_beside
 from soliloquy.truth.locales import languages, locale
 
@@ -41,6 +43,16 @@ def test_every_prompt_with_words_is_translated_and_can_be_filled_in(recipe: str,
     assert {name for name, path in own_files(recipe).items() if _has_words(path)} <= spoken.keys() <= own.keys()
     assert [name for name, text in spoken.items() if text == own[name]] == []
     assert find(recipe).fingerprints(spoken).keys() == own.keys()
+
+
+@pytest.mark.parametrize(("recipe", "language"), _SPOKEN)
+def test_a_model_that_breaks_a_rule_reads_it_in_its_language(recipe: str, language: str) -> None:
+    rules = find(recipe).rules
+    assert rules is not None
+    assert rules.said[language].keys() == rules.book.rules.keys()
+    broken = Broken("repeated", 2, "again")
+    assert reason_of([broken], rules, language) == f"{rules.said[language]['repeated']}: again"
+    assert reason_of([broken], rules, "") == f"{rules.book.rules['repeated'].says}: again"
 
 
 @pytest.mark.parametrize(("recipe", "language"), _SPOKEN)
