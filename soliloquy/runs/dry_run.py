@@ -65,6 +65,8 @@ async def rehearsed(
     """
     # The plan's own run: students and seeds are drawn as in its conversations, which makes these as long or as short.
     run = plan.run()
+    if plan.language:
+        raise NotPlayable(f"the scripted model cannot play them: it speaks English, not {plan.language}")
     model = scripted_model(ModelSettings(problems=[plan.problems], noise=plan.noise))
     handlers = conversation_handlers(_Overheard(model=model, hear=hear), sandbox)
     places = asyncio.Semaphore(_AT_ONCE)

@@ -11,6 +11,7 @@ from soliloquy.runtime.model.settings_file import shipped_models
 from soliloquy.v1.runs_pb2 import RunRequest
 from soliloquy_services.gateway.refusals import Refusal
 from tests.unit.languages.test_german_conversations import PROBLEM
+from tests.unit.scripted.growing import DESK
 
 HOSTED = Endpoint(engine="openai", base_url="http://127.0.0.1:9/v1", model="x")
 
@@ -21,9 +22,9 @@ def _request(problems: str) -> RunRequest:
     return request
 
 
-def test_a_run_of_a_gateway_has_the_prompts_and_problems_of_its_language(tmp_path: Path) -> None:
+async def test_a_run_of_a_gateway_has_the_prompts_and_problems_of_its_language(tmp_path: Path) -> None:
     (tmp_path / "auto.jsonl").write_text(PROBLEM.model_dump_json(exclude_defaults=True), "utf-8")
-    hosted = Plans(models=shipped_models().only_at(HOSTED), noise="none", files=tmp_path)
+    hosted = Plans(models=shipped_models().only_at(HOSTED), noise="none", files=tmp_path, sandbox=DESK)
     run = hosted.run(_request("auto.jsonl"), "one", "")
     assert run.language == "de"
     own = {"planning_again.txt": "Noch einmal: $reason\n"}
@@ -35,6 +36,8 @@ def test_a_run_of_a_gateway_has_the_prompts_and_problems_of_its_language(tmp_pat
     ]
     with pytest.raises(Refusal, match="the problems of the bank physics are English"):
         hosted.problems(_request("physics"), "")
+    with pytest.raises(Refusal, match="the scripted model cannot play them: it speaks English, not de"):
+        await hosted.forecast(_request("auto.jsonl"), "", None)
     scripted = Plans(models=shipped_models(), noise="none", files=tmp_path)
     with pytest.raises(Refusal, match="the scripted model speaks English"):
         scripted.run(_request("auto.jsonl"), "one", "")
