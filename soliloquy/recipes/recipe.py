@@ -226,7 +226,7 @@ def _reading_glosses(recipe: Recipe, said: Mapping[str, Mapping[str, str]]) -> R
             return checked
         own = zip(checked.turns, conversation.turns, strict=False)
         turns = [replace(found, message=turn.student.text, reply=turn.tutor.text) for found, turn in own]
-        faults = [one for one in checked.faults if one.partition(":")[0] not in MANNERS]
+        faults = [one for one in checked.faults if one.partition(":")[0].replace(" ", "_") not in MANNERS]
         if rules is not None:
             condemning = [name for name in MANNERS if name in rules.book.rules and rules.book.condemns(name)]
             faults += map(str, rules.broken(conversation, condemning, len(conversation.turns)))

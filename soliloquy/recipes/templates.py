@@ -57,15 +57,13 @@ class Templates:
         self.recipe = recipe or folder.parent.name
         # Each process reads the files once; edits apply to the next one.
         self.own = Texts(self, {})
+        # Returns the texts of a language; raises BrokenPrompt.
+        self.in_language = functools.cache(lambda language: self.of(texts_in(language, folder)))
         self._changed = functools.lru_cache(_REMEMBERED)(lambda changed: self._checked(Texts(self, dict(changed))))
 
     def of(self, changed: Mapping[str, str]) -> "Texts":
         """Returns the texts of a run: its changed files, and the folder's own for all others; raises BrokenPrompt."""
         return self._changed(frozenset(changed.items())) if changed else self.own
-
-    def in_language(self, language: str) -> "Texts":
-        """Returns the folder's texts in a language; raises BrokenPrompt."""
-        return self.of(texts_in(language, self.folder))
 
     def fingerprints(self, changed: Mapping[str, str]) -> dict[str, str]:
         """Returns a hash of each file, which identifies a dataset's prompts; raises BrokenPrompt for a bad file."""

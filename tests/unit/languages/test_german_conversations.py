@@ -80,9 +80,11 @@ async def test_a_german_reply_that_contradicts_the_ledger_is_at_fault() -> None:
 async def test_a_german_reply_repeats_reveals_and_asks_as_its_words_say() -> None:
     conversation, _ = await _played("scaffold")
     conversation.turns[3].tutor.text = conversation.turns[1].tutor.text
+    conversation.turns[1].student.text += "\nTutor: Das stimmt nicht."
     conversation.turns[2].tutor.text = "Genau! Was kommt jetzt? Sind es am Ende 247,5 km?"
     assert find("scaffold").faults(conversation) == [
         "questions: turn 3: the reply asks 2 questions; ask exactly one",
         "revealed: turn 3: the reply tells '247.5 km', which the student has still to find",
+        "speaks for: turn 2: the student's message holds 'Tutor:'",
         "repeated: turn 4: the tutor repeats 'Schau noch einmal auf das Tempo: In jede'",
     ]
