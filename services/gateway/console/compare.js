@@ -16,6 +16,7 @@ const NOTE = "A share is of the conversations that finished, or of the verdicts;
 /** @type {Record<string, Figure>} */
 const SETTINGS = {
   recipe: ({ request }) => ({ text: request.recipe }),
+  language: ({ request }) => ({ text: request.language || "en" }),
   problems: ({ request }) => ({ text: request.problems || "–" }),
   model: ({ model }) => ({ text: model || "unknown" }),
   conversations: ({ request }) => ({ text: whole(request.conversations) }),

@@ -14,6 +14,8 @@ export interface RunRequest {
   max_turns: Numeric;
   max_attempts: Numeric;
   enrich: boolean;
+  /** Empty for English. */
+  language: string;
   name: string;
 }
 
@@ -147,6 +149,8 @@ export interface Bounds {
 export interface Choices {
   recipes: RecipeChoice[];
   problems: { name: string; kind: "bank" | "file" }[];
+  /** The name of each language besides English. */
+  languages: Record<string, string>;
   defaults: Record<string, string | number>;
   limits: Record<string, Bounds>;
   formats: Format[];

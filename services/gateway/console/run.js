@@ -116,6 +116,7 @@ function steer(controls, status, path, shows) {
 function settings({ request }) {
   const values = {
     recipe: request.recipe,
+    ...(request.language ? { language: request.language } : {}),
     ...(number(request.conversations) ? { problems: request.problems, conversations: whole(request.conversations) } : {}),
     seed: request.seed,
     "in flight": whole(request.in_flight),

@@ -69,7 +69,9 @@ function form(offered, templates, requestId, dialog) {
   const groups = [["Banks", "bank"], ["Files", "file"]].map(([label, wanted]) => ({ label, found: problems.filter(({ kind }) => kind === wanted) }));
   const source = element("select", { id: "problems" }, groups.filter(({ found }) => found.length).map(({ label, found }) =>
     element("optgroup", { label }, found.map(({ name }) => element("option", { value: name }, name)))));
-  const own = ownProblems(source);
+  const language = element("select", { id: "language" }, element("option", { value: "" }, "English"),
+    Object.entries(offered.languages).map(([code, name]) => element("option", { value: code }, name)));
+  const own = ownProblems(source, language);
   const enrich = element("input", { type: "checkbox" });
   const name = element("input", { id: "name", autocomplete: "off", maxlength: LONGEST_NAME, "aria-describedby": "name-hint" });
   const numeric = (/** @type {string} */ id) => element("input", { id, inputmode: "numeric", autocomplete: "off", value: offered.defaults[id], "aria-describedby": `${id}-hint` });
@@ -102,14 +104,15 @@ function form(offered, templates, requestId, dialog) {
   const made = element("form", { novalidate: true },
     element("header", null, element("h2", { id: "start-title" }, "Start a run"), shut),
     templates.length ? field("Template", template) : null,
-    field("Name", name, "Optional: what lists call this run."), field("Recipe", recipe), field("Problems", source), maySteer() ? own : null, pair(true),
+    field("Name", name, "Optional: what lists call this run."), field("Recipe", recipe), field("Problems", source), maySteer() ? own : null,
+    field("Language", language, "Of the problems and of all messages; banks are English."), pair(true),
     element("details", null, element("summary", null, "More settings"), pair(false),
       element("label", { class: "check" }, enrich,
         element("span", null, "Explain and outline each solution first", element("small", null, "A model does this before the conversation starts.")))),
     told, sum, refused, element("footer", null, ask, go));
   const body = () => {
     const values = Object.fromEntries(Object.entries(numbers).map(([name, { value }]) => [name, name === "seed" ? value.trim() : Number(value)]));
-    const request = { name: name.value.trim(), recipe: recipe.value, problems: source.value, enrich: enrich.checked, ...values };
+    const request = { name: name.value.trim(), recipe: recipe.value, problems: source.value, enrich: enrich.checked, language: language.value, ...values };
     return { request_id: requestId, request, template: template.value };
   };
   // A forecast of settings that have changed since is not shown.
@@ -141,7 +144,7 @@ function form(offered, templates, requestId, dialog) {
   template.addEventListener("input", () => {
     const found = templates.find(({ name }) => name === template.value)?.request;
     if (!found) return;
-    [recipe.value, source.value, name.value, enrich.checked] = [found.recipe, found.problems, found.name, found.enrich];
+    [recipe.value, source.value, name.value, enrich.checked, language.value] = [found.recipe, found.problems, found.name, found.enrich, found.language];
     NUMBERS.forEach(([id]) => (numbers[id].value = String(found[/** @type {keyof RunRequest} */ (id)])));
   });
   made.addEventListener("input", () => {
@@ -168,8 +171,8 @@ function form(offered, templates, requestId, dialog) {
   return made;
 }
 
-/** A file of the reader's own: sent, checked, and chosen if it has no faults. @param {HTMLSelectElement} source */
-function ownProblems(source) {
+/** A file of the reader's own: sent, checked, and chosen if it has no faults. @param {HTMLSelectElement} source @param {HTMLSelectElement} language */
+function ownProblems(source, language) {
   const file = element("input", { type: "file", accept: ".jsonl,.ndjson,.json", id: "own-problems", hidden: true });
   const told = element("div", { class: "hint", role: "status" });
   file.addEventListener("change", async () => {
@@ -177,7 +180,7 @@ function ownProblems(source) {
     if (!chosen) return;
     told.replaceChildren(`Checking ${chosen.name}…`);
     try {
-      const { name, problems, faults, open } = await call("POST", "/v1/problems", { name: chosen.name, text: await chosen.text() });
+      const { name, problems, faults, open } = await call("POST", "/v1/problems", { name: chosen.name, text: await chosen.text(), language: language.value });
       const found = faults.length ? faults : open;
       told.replaceChildren(
         element("p", { class: faults.length ? "fault" : "" }, faults.length ? `${counted(faults.length, "line")} of ${chosen.name} cannot be used:` : `${counted(problems, "problem")}, no faults in the arithmetic${open.length ? `; ${counted(open.length, "problem")} whose answer is open:` : "."}`),

@@ -8,6 +8,7 @@ from typing import Any
 from soliloquy.recipes.packages import DEFAULT, known_recipes
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.model.settings import Models
+from soliloquy.truth.locales import languages, locale
 from soliloquy_services.gateway.access.tenants import TENANT
 from soliloquy_services.gateway.http.downloads import FormatChoice, formats
 from soliloquy_services.gateway.http.routes import HttpRoute, RequestContext
@@ -40,6 +41,8 @@ class Choices:
     recipes: Sequence[RecipeChoice]
     # The banks and files that a run may take its problems from.
     problems: Sequence[Offered]
+    # The languages besides English that a run may speak, each with its name.
+    languages: Mapping[str, str]
     # A form's initial values.
     defaults: Mapping[str, str | int]
     # For each number, its least, most and usual value.
@@ -63,6 +66,7 @@ def _choices(gateway: Gateway, models: Models) -> Choices:
     return Choices(
         recipes=[_recipe(name) for name in known_recipes()],
         problems=gateway.planning.offered(TENANT.get()),
+        languages={language: locale(language).table["name"] for language in languages()},
         defaults={**_DEFAULTS, **usual},
         limits={**RUN_LIMITS, "seed": _SEED},
         models={

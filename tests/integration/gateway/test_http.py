@@ -116,6 +116,7 @@ async def test_choices_are_what_a_run_may_be_started_with(open_site: Site) -> No
     assert not tutoring["mathwell"]
     assert {"name": "physics", "kind": "bank"} in choices["problems"]
     assert choices["limits"]["max_turns"] == {"usual": 20, "least": 2, "most": 200}
+    assert choices["languages"] == {"de": "German"}
     assert choices["models"]["tutor"] == "scripted"
     body = {"request_id": "chosen", "request": {"problems": choices["problems"][0]["name"], **choices["defaults"]}}
     assert (await open_site.ask("POST", "/v1/runs", body)).status == 201

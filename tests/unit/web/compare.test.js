@@ -11,5 +11,5 @@ test("settings that differ are kept apart from those that do not", () => {
   const [differing, same] = split(/** @type {any} */ (runs));
   assert.deepEqual(Object.keys(differing), ["model", "conversations", "seed"]);
   assert.deepEqual(runs.map((run) => differing.conversations(/** @type {any} */ (run)).text), ["20", "1,000"]);
-  assert.deepEqual(same, ["recipe", "problems", "in flight", "maximum turns", "attempts", "solutions explained first"]);
+  assert.deepEqual(same, ["recipe", "language", "problems", "in flight", "maximum turns", "attempts", "solutions explained first"]);
 });
