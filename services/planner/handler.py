@@ -7,6 +7,7 @@ from soliloquy.problems.solving.independent_programs import dispute, weigh
 from soliloquy.problems.solving.worked_steps import agreed_steps, is_bare, worked_steps
 from soliloquy.recipes.outcomes import finish
 from soliloquy.recipes.recipe import Recipe, find
+from soliloquy.recipes.words import words
 from soliloquy.runtime.ask import Ask, Prompt
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.runtime.model import Model
@@ -45,7 +46,7 @@ async def enrich(event: EnrichmentNeeded, model: Model, enrichments: Enrichments
         recipe = find(run.recipe)
         key = _key(problem, recipe.enrichment_prompt(problem, run.prompts))
         # The seeds depend on the problem alone, so that every conversation gets the same answer.
-        ask = Ask(model=model, role="planner", origin=(key,), problem=problem)
+        ask = Ask(model=model, role="planner", origin=(key,), problem=problem, again=words(problem.language)["again"])
         enriched = await enrichments.get(key, partial(_enriched, recipe, problem, run.prompts, ask))
         problem.enrichment.MergeFrom(enriched.enrichment)
     return emit(ConversationStarted(conversation=conversation))
@@ -58,7 +59,7 @@ async def _enriched(recipe: Recipe, problem: Problem, changed: Mapping[str, str]
 async def _read(problem: Problem, model: Model, enrichments: Enrichments) -> bool:
     """Has a model read the steps of a solution in prose, which stay if it cannot; returns whether one was asked."""
     key = digest("steps", problem.question, problem.solution)
-    ask = Ask(model=model, role="planner", origin=(key,), problem=problem)
+    ask = Ask(model=model, role="planner", origin=(key,), problem=problem, again=words(problem.language)["again"])
     read = await enrichments.get(key, partial(worked_steps, problem, ask))
     problem.enrichment.calls.extend(read.enrichment.calls)
     if read.steps:

@@ -7,6 +7,7 @@ from copy import deepcopy
 from soliloquy.recipes.answers import ClaimsRead, StudentMessage
 from soliloquy.recipes.claims import claims_of, is_in, quantities_asked
 from soliloquy.recipes.templates import Templates, one_line, transcript
+from soliloquy.recipes.words import words
 from soliloquy.runtime.answers import Unreadable
 from soliloquy.runtime.ask import Ask, Prompt, Unusable
 from soliloquy.runtime.model import Model
@@ -96,7 +97,8 @@ async def with_claims(conversation: Conversation, read: Reader | None, model: Mo
     # A message that is written anew is read anew.
     said = (turn.student.text, turn.tutor.text)
     origin = (conversation.run.seed, conversation.id, len(done.turns), ROLE, *said)
-    ask = Ask(model=model, role=ROLE, origin=origin, draw_key=conversation.id, conversation=done)
+    again = words(done.problem.language)["again"]
+    ask = Ask(model=model, role=ROLE, origin=origin, draw_key=conversation.id, conversation=done, again=again)
     await read(done, ask)
     done.turns[-1].calls.extend(ask.calls)
     return done
