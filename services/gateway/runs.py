@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from soliloquy.recipes.prompts import changed_in
 from soliloquy.runtime.driver import Quota
 from soliloquy.runtime.events import run_key
 from soliloquy.runtime.model.costs import COST, KINDS, account_cost, total_cost
@@ -307,7 +308,7 @@ class RunTable:
             name=changed.name or (default_name(changed.request) if changed.request.problems else run_id),
             model=changed.model,
             dataset=_dataset(known),
-            changed_prompts=sorted(changed.run.prompts),
+            changed_prompts=changed_in(changed.run),
             tenant=changed.tenant,
         )
         status.request.ClearField("prompts")

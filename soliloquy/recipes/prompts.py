@@ -1,11 +1,13 @@
 """Prompt files that a run has in place of its recipe's own: the text of each changed file, by its name."""
 
+import functools
 from collections.abc import Mapping
 from pathlib import Path, PurePath
 
 from soliloquy.recipes.packages import folder
 from soliloquy.runtime.failure import Failure, Refused, did_you_mean
 from soliloquy.runtime.files import read_regular_text
+from soliloquy.v1.runs_pb2 import Run
 
 # Every event of a run carries them.
 MOST_BYTES = 32 * 1024
@@ -46,8 +48,11 @@ def texts_in(language: str, place: Path) -> dict[str, str]:
 
     Raises BrokenPrompt for a folder that nobody has translated.
     """
-    if not language:
-        return {}
+    return dict(_translated(language, place)) if language else {}
+
+
+@functools.cache
+def _translated(language: str, place: Path) -> Mapping[str, str]:
     if not (there := beside(place, language)).is_dir():
         raise BrokenPrompt(f"there are no prompts of {place.parent.name} in the language {language}: write {there}")
     shared = (_SHARED.parent / _LANGUAGES / language).iterdir()
@@ -58,7 +63,13 @@ def texts_in(language: str, place: Path) -> dict[str, str]:
 
 def spoken_prompts(recipe: str, language: str) -> dict[str, str]:
     """Returns the prompts with which a run of a recipe speaks another language than English; raises BrokenPrompt."""
-    return texts_in(language, folder(recipe) / "prompts")
+    return texts_in(language, folder(recipe) / "prompts") if language else {}
+
+
+def changed_in(run: Run) -> list[str]:
+    """Returns the names of the prompts that a run has changed, besides those of its language."""
+    spoken = spoken_prompts(run.recipe, run.language)
+    return sorted(name for name, text in run.prompts.items() if text != spoken.get(name))
 
 
 def own_texts(recipe: str, language: str = "") -> dict[str, str]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from soliloquy.recipes.prompts import spoken_prompts
+from soliloquy.recipes.prompts import changed_in, spoken_prompts
 from soliloquy.runs.gateway import Plans
 from soliloquy.runtime.model.settings import Endpoint
 from soliloquy.runtime.model.settings_file import shipped_models
@@ -29,6 +29,7 @@ async def test_a_run_of_a_gateway_has_the_prompts_and_problems_of_its_language(t
     assert run.language == "de"
     own = {"planning_again.txt": "Noch einmal: $reason\n"}
     assert run.prompts == spoken_prompts("scaffold", "de") | own
+    assert changed_in(run) == ["planning_again.txt"]
     assert hosted.problems(_request("auto.jsonl"), "").problem(1, 0).language == "de"
     sent = PROBLEM.model_copy(update={"solution": "2,5 h · 81 km/h = 212,5 km"}).model_dump_json(exclude_defaults=True)
     assert hosted.add("auto2.jsonl", sent, "", "de").faults == [
