@@ -44,6 +44,7 @@ def _file(folder: Path, *rows: object) -> Path:
         ("20 l pro Minute", "20 l/min"),
         ("ein Viertel von 40 Euro", "a quarter of 40 euros"),
         ("12 geteilt durch 4", "12 divided by 4"),
+        ("15 km : 4 = 3, Rest 3; Strecke: 5 km", "15 km / 4 = 3 R 3; distance: 5 km"),
         ("Grundfläche, Quadratmeter, Xylophon", "area, m², Xylophon"),
     ],
 )
