@@ -7,9 +7,10 @@ import pytest
 from soliloquy.problems.files.problem_from_row import problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
 from soliloquy.recipes.packages import folder
-from soliloquy.recipes.prompts import own_texts
+from soliloquy.recipes.prompts import own_texts, spoken_prompts
 from soliloquy.recipes.recipe import ReplyContext, find
 from soliloquy.recipes.words import words
+from soliloquy.runtime.ask import Ask
 from soliloquy.v1.conversation_pb2 import EVALUATION_CORRECT, EVALUATION_INCORRECT, Conversation, Ending
 from tests.unit.languages.speakers import WrittenSpeakers, played
 
@@ -87,4 +88,15 @@ async def test_a_german_reply_repeats_reveals_and_asks_as_its_words_say() -> Non
         "revealed: turn 3: the reply tells '247.5 km', which the student has still to find",
         "speaks for: turn 2: the student's message holds 'Tutor:'",
         "repeated: turn 4: the tutor repeats 'Schau noch einmal auf das Tempo: In jede'",
+    ]
+
+
+async def test_a_solution_is_explained_and_outlined_in_german_steps() -> None:
+    problem = problem_from_row(PROBLEM, "auto.jsonl:1", "de")
+    ask = Ask(model=WrittenSpeakers("soliloquy"), role="planner", origin=("german",), problem=problem)
+    enriched = await find("soliloquy").planner(problem, spoken_prompts("soliloquy", "de"), ask)
+    assert enriched.plain_because == ""
+    assert [line[:26] for line in enriched.detailed_solution.splitlines()] == [
+        "Schritt 1) Zuerst geht es ",
+        "Schritt 2) Danach fährt da",
     ]
