@@ -110,15 +110,18 @@ class Locale:
 
 
 def _number_words(table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yields the numbers below a hundred, and those with a half and of hundreds, in words."""
-    ones = [*zip(table["ones"], ONES, strict=True)]
-    joined = [(table["one"] if english == "one" else word, english) for word, english in ones]
-    yield from ones
+    """Yields the numbers below a hundred, those with a half, and those of hundreds and thousands, in words."""
+    below = [*zip(table["ones"], ONES, strict=True)]
+    joined = [(table["one"] if english == "one" else word, english) for word, english in below[1:]]
     for ten, tens in zip(table["tens"], TENS, strict=True):
-        yield ten, tens
-        for word, english in joined[1:10]:
-            yield f"{word}{table['between']}{ten}", f"{tens}-{english}"
-    for word, english in joined[1:]:
+        below.append((ten, tens))
+        below += [(f"{word}{table['between']}{ten}", f"{tens}-{english}") for word, english in joined[:9]]
+    yield from below
+    names = {size: name for name, size in MAGNITUDES.items()}
+    for word, english in joined:
         yield f"{word}{table['half']}", f"{english} and a half"
         for large, size in table["large"].items():
-            yield f"{word}{large}", f"{english} {next(name for name, value in MAGNITUDES.items() if value == size)}"
+            yield f"{word}{large}", f"{english} {names[size]}"
+            # "hundertzwanzig" leaves its "ein" out.
+            for first in (word, "") if english == "one" else (word,):
+                yield from ((f"{first}{large}{less}", f"{english} {names[size]} {rest}") for less, rest in below[1:])

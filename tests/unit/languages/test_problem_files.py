@@ -40,6 +40,7 @@ def _file(folder: Path, *rows: object) -> Path:
         ("0.125 und 3.5 am 12.3.2024", "0.125 and 3.5 am 12.3.2024"),
         ("2{,}5 km, 3, 5", "2.5 km, 3, 5"),
         ("dreiundzwanzig, siebzehn, zweieinhalb, fünfhundert", "twenty-three, seventeen, two and a half, five hundred"),
+        ("zweihundertfünfzig, hundertelf, eintausendacht", "two hundred fifty, one hundred eleven, one thousand eight"),
         ("3 Stunden und 20 Minuten", "3 h 20 min"),
         ("20 l pro Minute", "20 l/min"),
         ("ein Viertel von 40 Euro", "a quarter of 40 euros"),
