@@ -87,7 +87,7 @@ function visibleSeconds() {
   };
   document.addEventListener("visibilitychange", change);
   return {
-    seconds: () => Math.round((total + seen()) / 100) / 10,
+    seconds: () => Math.round(total + seen()) / 1_000,
     stop: () => document.removeEventListener("visibilitychange", change),
   };
 }

@@ -33,7 +33,7 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 @asynccontextmanager
 async def annotator(at: Site, folder: Path, token: str) -> AsyncIterator[Page]:
-    async with chromium(folder) as page:
+    async with chromium(folder, offline=False) as page:
         await page.open(at.address)
         await page.until("document.getElementById('token')")
         await page.fill("#token", token)
@@ -75,7 +75,7 @@ async def test_two_annotators_and_an_adjudicator_come_to_rows_that_tell_their_ag
             # An annotator sees no other page.
             shown = "[...document.querySelectorAll('nav a')].filter((one) => !one.hidden).map((one) => one.textContent)"
             assert await page.evaluate(shown) == ["Annotate"]
-    async with chromium(tmp_path / "grace") as page:
+    async with chromium(tmp_path / "grace", offline=False) as page:
         await signed_in(page, installation)
         await gone(page, f"annotate/{place}/disputes", f"{items} problems: disputes")
         for left in range(items, 0, -1):
@@ -139,7 +139,7 @@ async def test_an_answer_that_meets_a_killed_gateway_is_sent_until_it_is_kept(
 @pytest.mark.parametrize(("width", "scheme"), [(360, "dark"), (1280, "light")])
 async def test_the_pages_break_no_rule_of_axe(installation: Site, tmp_path: Path, width: int, scheme: str) -> None:
     place = added(installation, 1, name=f"Looked at {width}")
-    async with chromium(tmp_path / "grace") as page:
+    async with chromium(tmp_path / "grace", offline=False) as page:
         await signed_in(page, installation, OPERATOR)
         await seen(page, width, scheme)
         await gone(page, "annotate", "Annotate")
