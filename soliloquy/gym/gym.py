@@ -17,6 +17,7 @@ from soliloquy.runs.plan import Plan, problems_of
 from soliloquy.runtime.events import ConversationEvent
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import Model
+from soliloquy.runtime.model.checking import require_endpoints
 from soliloquy.runtime.model.opening import ModelByRole, open_models
 from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.model.settings_file import shipped_models
@@ -102,6 +103,7 @@ class Gym:
 
     async def __aenter__(self) -> Self:
         plan = self._plan
+        await require_endpoints(plan.models, None)
         settings = ModelSettings(problems=[plan.problems], noise=plan.noise, models=plan.models)
         try:
             self._models: ModelByRole = await self._opened.enter_async_context(
@@ -133,6 +135,11 @@ class Gym:
     async def __aexit__(self, *_: object) -> None:
         await self._environment.close()
         await self._opened.aclose()
+
+    @property
+    def fault(self) -> str:
+        """Why episodes wait for a model of the environment; empty while none do."""
+        return self._models.fault
 
     def episode(self, ordinal: int, *, attempt: int = 0) -> Episode:
         """Returns the conversation about the problem at this place of the run, in its first or another attempt."""

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -16,6 +17,7 @@ from soliloquy.v1.model_pb2 import Completion
 from soliloquy.v1.sandbox_pb2 import Execution, Job
 from tests.unit.gym.playing import all_played, played, stand_in
 from tests.unit.scripted.growing import DESK
+from tests.waiting import until
 
 SEED = 17
 
@@ -86,6 +88,20 @@ async def test_a_policy_that_never_gives_a_usable_answer_ends_its_episode(gym: G
     assert episode.conversation.ending == ENDING_UNPARSABLE
     assert episode.reward.components["form"].value == 0
     assert episode.reward.total <= 0
+
+
+@pytest.mark.thorough
+async def test_a_gym_says_which_model_its_episodes_wait_for(tmp_path: Path) -> None:
+    file = tmp_path / "models.toml"
+    student = 'engine = "openai", base_url = "http://127.0.0.1:1/v1", model = "scripted"'
+    endpoints = f'endpoints.scripted.engine = "scripted"\nendpoints.pupil = {{ {student} }}\n'
+    file.write_text(f'endpoint = "scripted"\n{endpoints}roles.student.endpoint = "pupil"\n')
+    async with Gym("soliloquy", "physics", SEED, sandbox=DESK, models=file) as gym:
+        assert not gym.fault
+        waiting = asyncio.create_task(gym.episode(0).reset())
+        await until(lambda: gym.fault)
+        assert "waits for the model at pupil (http://127.0.0.1:1/v1, model 'scripted')" in gym.fault
+        waiting.cancel()
 
 
 class CrowdedSandbox:
