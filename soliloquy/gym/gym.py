@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Self
 from soliloquy.gym.episode import Environment, Episode, Handlers, Judge
 from soliloquy.gym.rewards import weights_of
 from soliloquy.recipes.packages import DEFAULT
+from soliloquy.recipes.prompts import spoken_prompts
 from soliloquy.recipes.recipe import find
 from soliloquy.runs.assembly import conversation_handlers
 from soliloquy.runs.dry_run import own_sandboxes
 from soliloquy.runs.model import ModelSettings, chosen_models, scripted_model
-from soliloquy.runs.plan import Plan, problems_of
+from soliloquy.runs.plan import Plan, problems_of, require_playable
 from soliloquy.runtime.events import ConversationEvent
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import Model
@@ -67,6 +68,7 @@ class Gym:
         weights: Mapping[str, float] | Path | None = None,
         judge: Judge | None = None,
         prompts: Mapping[str, str] = {},
+        language: str = "",
         max_turns: int = 20,
         enrich: bool = False,
     ) -> None:
@@ -78,13 +80,16 @@ class Gym:
         if find(recipe).person is None:
             raise Failure(f"{recipe} has no tutor who could be trained: choose another recipe")
         chosen = chosen_models(models) if isinstance(models, Path) else models or shipped_models()
-        self._source = problems_of(problems, recipe, prompts)
+        spoken = spoken_prompts(recipe, language) | dict(prompts)
+        self._source = problems_of(problems, recipe, spoken, language=language)
+        require_playable(chosen, self._source, recipe, language)
         self._plan = Plan.of(
             recipe,
             self._source,
             problems=problems,
             models=chosen,
-            prompts=prompts,
+            prompts=spoken,
+            language=language,
             enrich=enrich,
             conversations=1,
             seed=seed,
