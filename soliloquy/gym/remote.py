@@ -90,12 +90,20 @@ class RemoteGym:
         await self._opened.aclose()
 
     async def episodes(
-        self, conversations: int, *, recipe: str = "", problems: str, seed: int = 0, in_flight: int = 256
+        self,
+        conversations: int,
+        *,
+        problems: str,
+        recipe: str = "",
+        language: str = "",
+        seed: int = 0,
+        in_flight: int = 256,
     ) -> AsyncGenerator[FinishedEpisode, None]:
         """Starts a run and yields so many conversations as they end, whether their recipe accepts them or not."""
         run = await self._runs.start(
             recipe=recipe,
             problems=problems,
+            language=language,
             conversations=conversations,
             seed=seed,
             in_flight=min(in_flight, conversations),
