@@ -22,6 +22,7 @@ from soliloquy.runtime.model.checking import require_endpoints
 from soliloquy.runtime.model.opening import ModelByRole, open_models
 from soliloquy.runtime.model.settings import Models
 from soliloquy.runtime.model.settings_file import shipped_models
+from soliloquy.runtime.retry import Transient
 from soliloquy.truth.ledger import make_ledger
 from soliloquy.v1.events_pb2 import EnrichmentNeeded, ProgramsNeeded, ProgramsWritten
 from soliloquy.v1.sandbox_pb2 import Execution, Job
@@ -40,6 +41,8 @@ _ATTEMPTS = 10
 
 # Jobs at once, of all episodes: sandboxes refuse what would wait in line behind hundreds of others.
 _JOBS = 64
+# Seconds before a job is tried again after a fault that passes: another sandbox boots in about one.
+_PAUSES = (0.2, 1.0, 3.0)
 
 
 class _Queue:
@@ -49,6 +52,11 @@ class _Queue:
 
     async def execute(self, job: Job) -> Execution:
         async with self._places:
+            for pause in _PAUSES:
+                try:
+                    return await self._sandbox.execute(job)
+                except Transient:
+                    await asyncio.sleep(pause)
             return await self._sandbox.execute(job)
 
 

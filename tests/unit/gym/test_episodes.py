@@ -108,12 +108,13 @@ class CrowdedSandbox:
     """Holds its first jobs until it is full, and refuses what comes then."""
 
     def __init__(self) -> None:
-        self.running = 0
+        self.running = self.refused = 0
         self.was_full = asyncio.Event()
 
     async def execute(self, job: Job) -> Execution:
         self.running += 1
         if self.running > 64:
+            self.refused += 1
             raise Transient("too many jobs are waiting")
         if self.running == 64:
             self.was_full.set()
@@ -127,7 +128,29 @@ async def test_more_episodes_than_a_sandbox_lets_wait_are_played_at_once() -> No
     async with Gym("soliloquy", "physics", SEED, sandbox=sandbox) as gym:
         episodes = await all_played(gym, range(80))
     assert sandbox.was_full.is_set()
+    assert not sandbox.refused
     assert len({episode.conversation.id for episode in episodes}) == 80
+
+
+class RebootingSandbox:
+    """Fails at each other call."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    async def execute(self, job: Job) -> Execution:
+        self.calls += 1
+        if self.calls % 2:
+            raise Transient("no sandbox boots")
+        return await DESK.execute(job)
+
+
+async def test_a_fault_of_the_sandbox_that_passes_costs_no_episode() -> None:
+    sandbox = RebootingSandbox()
+    async with Gym("soliloquy", "physics", SEED, sandbox=sandbox) as gym:
+        conversation = (await played(gym.episode(0))).conversation
+    assert conversation.ending == ENDING_SOLVED
+    assert sandbox.calls == 2 * sum(len(turn.calculation.attempts) for turn in conversation.turns) > 0
 
 
 class DyingSandbox:
