@@ -8,6 +8,7 @@ import pytest
 
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.verify import findings
+from tests.integration.executor.support import needs_runsc
 from tests.integration.gym.test_same_bytes import generate
 from tests.waiting import wait_until
 
@@ -20,6 +21,7 @@ def fork(dataset: Path, out: Path) -> tuple[str, ...]:
 
 
 @pytest.mark.thorough
+@needs_runsc
 def test_a_fork_that_was_killed_goes_on_and_yields_the_same_files(tmp_path: Path) -> None:
     dataset = tmp_path / "dataset"
     generate("soliloquy", "physics", 6, dataset)

@@ -6,10 +6,12 @@ import sys
 from pathlib import Path
 
 from soliloquy.gym.rewards import WEIGHTS
+from tests.integration.executor.support import needs_runsc
 
 PAGE = Path(__file__).parents[3] / "docs" / "gym.md"
 
 
+@needs_runsc
 def test_the_episode_of_the_page_is_played_and_judged() -> None:
     program = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)[0]
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=100)

@@ -13,6 +13,7 @@ from soliloquy.cli.options import free_address
 from soliloquy.gym import Observation, RemoteGym
 from tests.e2e.consoles import OPERATOR, site
 from tests.e2e.runs import worker_named
+from tests.integration.executor.support import needs_runsc
 
 EPISODES = 24
 SETTINGS = """
@@ -54,6 +55,7 @@ class Evasive:
 
 
 @pytest.mark.thorough
+@needs_runsc
 async def test_a_killed_worker_costs_no_episode_of_a_remote_policy(tmp_path: Path) -> None:
     address, policy = free_address(), Evasive()
     file = tmp_path / "models.toml"

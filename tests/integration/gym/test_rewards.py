@@ -9,9 +9,11 @@ import pytest_asyncio
 from soliloquy.gym import Episode, Gym, Observation
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.v1.model_pb2 import Completion
+from tests.integration.executor.support import needs_runsc
 from tests.unit.gym.attacks import ATTACKS, OTHERS
 from tests.unit.gym.playing import Policy, all_played, stand_in
 
+pytestmark = needs_runsc
 SEED = 17
 # Errs twice as often in everything as was counted of a published model.
 _WEAK = scripted_model(ModelSettings(noise="harsh"))

@@ -14,8 +14,10 @@ from soliloquy.dataset.rows import REASONS, messages, rows
 from soliloquy.dataset.timings import without_timings
 from soliloquy.gym import Gym
 from soliloquy.v1.conversation_pb2 import Conversation
+from tests.integration.executor.support import needs_runsc
 from tests.unit.gym.playing import played
 
+pytestmark = needs_runsc
 SEED = 17
 
 
