@@ -75,6 +75,9 @@ class Checkpoints:
         found: dict[str, torch.Tensor] = torch.load(self.folder / _BEST, map_location="cpu", weights_only=True)
         return found
 
+    def restore_best(self, model: Any) -> None:
+        set_model_state_dict(model, self.best(), options=_WHOLE)
+
     def _present(self) -> list[Path]:
         return sorted(self.folder.glob("[0-9]*.pt"))
 

@@ -152,7 +152,7 @@ def _write(
         raise Failure(
             f"no turn fits into {settings.sequence_length} tokens (the longest has {too_long}): raise sequence_length"
         )
-    held_out = _held_out(np.asarray(draws, dtype=np.uint64), settings.validation_share)[owners]
+    held_out = choose_held_out(np.asarray(draws, dtype=np.uint64), settings.validation_share)[owners]
     np.savez(folder / "samples.npz", starts=np.cumsum([0, *lengths]), learned=learned_of, held_out=held_out)
     summary = {
         "pairs": template.pairs,
@@ -205,7 +205,7 @@ def _chats(data: str, settings: TrainingSettings) -> Iterator[tuple[str, Sample]
         yield from ((conversation.id, sample) for sample in found)
 
 
-def _held_out(draws: np.ndarray, share: float) -> np.ndarray:
+def choose_held_out(draws: np.ndarray, share: float) -> np.ndarray:
     """Chooses conversations to hold out: at least one if the share is above 0, but never all."""
     count = min(max(round(share * len(draws)), int(share > 0)), len(draws) - 1)
     chosen = np.zeros(len(draws), dtype=np.bool_)

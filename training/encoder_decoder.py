@@ -57,6 +57,8 @@ def template(base: Path) -> Template | PairTemplate:
 def check_settings(base: Path, settings: TrainingSettings) -> None:
     """Raises Failure for settings that an encoder-decoder model cannot be tuned with."""
     kind = f"{base} is an encoder-decoder model"
+    if settings.method != "sft":
+        raise Failure(f"{kind}, which learns by method: sft alone, not {settings.method}")
     if settings.layout == "dialogue":
         raise Failure(f"{kind}, which writes one answer to a text: use layout: replies or states, not dialogue")
     if settings.tune != "full":

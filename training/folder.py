@@ -10,6 +10,7 @@ from soliloquy.runtime.distribution import installed_version
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.weights import ADAPTER_WEIGHTS, base_digest, digest_of, flaw_of_base, lora_ranks, named_base
 from soliloquy_training import state
+from soliloquy_training.methods import preferences
 from soliloquy_training.settings import Diverged, TrainingSettings
 from soliloquy_training.source import digest_of as data_digest
 
@@ -72,7 +73,7 @@ class TrainingFolder:
         return {
             "settings": job.settings.model_dump(mode="json"),
             "base": base,
-            "data": data_digest(job.data),
+            "data": data_digest(job.data) if job.settings.method == "sft" else preferences.digest_of(job.data),
             "adapter": self._adapter(base),
             "soliloquy": installed_version(),
         }

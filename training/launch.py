@@ -41,6 +41,7 @@ def run_in_workers(job: Job, config: Path, workers: int) -> None:
 def _command(job: Job, config: Path, workers: int) -> list[str]:
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(workers)]
     named = {"config": config, "base": job.base, "data": job.data, "name": job.folder.name, "out": job.folder.parent}
+    named["method"] = job.settings.method
     if job.adapter:
         named["adapter"] = job.adapter
     options = [part for name, value in named.items() for part in (f"--{name}", str(value))]

@@ -15,7 +15,7 @@ from soliloquy_training.data import Prepared
 from soliloquy_training.encoder_decoder import PairBatch, summed_loss
 from soliloquy_training.model import is_compiled, precision
 from soliloquy_training.packing import Row, padded
-from soliloquy_training.schedule import Schedule, Sequences, worker_rows
+from soliloquy_training.schedule import Schedule, Sequences, learning_rate, worker_rows
 from soliloquy_training.settings import Diverged, TrainingSettings
 from soliloquy_training.step_log import Step, StepLog
 from soliloquy_training.world import World
@@ -56,7 +56,7 @@ class Loop:
         began = time.monotonic()
         step = progress.step + 1
         sequences = self.schedule.sequences_of(step)
-        rate = self.schedule.learning_rate(step)
+        rate = learning_rate(self._settings, step, self.schedule.steps)
         loss, gradient = self.learn(step, sequences, rate)
         if not (math.isfinite(loss) and math.isfinite(gradient)):
             saved = f"earlier weights are in {self.checkpoints.folder}" if progress.step else "nothing was learned"

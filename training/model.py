@@ -35,6 +35,8 @@ def precision(settings: TrainingSettings, device: torch.device) -> torch.dtype:
 
 def is_compiled(settings: TrainingSettings, device: torch.device) -> bool:
     """Returns whether layers are compiled, for which all rows have one length."""
+    if settings.method != "sft":
+        return False
     return device.type == "cuda" if settings.compile == "auto" else settings.compile == "layers"
 
 
@@ -55,7 +57,7 @@ def check_base(base: Path, settings: TrainingSettings) -> None:
     """Raises Failure for a model that cannot be tuned, or not with these settings."""
     if is_encoder_decoder(base):
         encoder_decoder.check_settings(base, settings)
-    else:
+    elif settings.method == "sft":
         attention.check_architecture(base)
 
 
@@ -68,7 +70,7 @@ def build(base: Path, settings: TrainingSettings, world: World, adapter: Path | 
     torch.manual_seed(settings.seed)
     if settings.tune == "lora":
         model = _with_lora(model, base, settings, adapter)
-        if precision(settings, world.device) != torch.float32:
+        if settings.method == "sft" and precision(settings, world.device) != torch.float32:
             _leave_casting_to_autocast(model)
     if settings.gradient_checkpointing:
         model.activation_checkpointing_enable({"use_reentrant": False})
@@ -76,7 +78,8 @@ def build(base: Path, settings: TrainingSettings, world: World, adapter: Path | 
         for layer in layers(model):
             # One length of rows for all: shapes that vary cost more time than they save.
             layer.compile(dynamic=False)
-    if world.size > 1:
+    # Trainers of TRL share the work by themselves.
+    if world.size > 1 and settings.method == "sft":
         for layer in layers(model):
             fully_shard(layer)
         fully_shard(model)
@@ -107,7 +110,7 @@ def _load(base: Path, settings: TrainingSettings, world: World) -> Any:
             **FOLDER_ONLY,
             use_safetensors=True,
             dtype=dtype,
-            **({} if pairs else {"attn_implementation": attention.NAME}),
+            **({"attn_implementation": attention.NAME} if settings.method == "sft" and not pairs else {}),
             **({} if settings.quantize == "none" else {"quantization_config": quantized}),
         )
     except (OSError, ValueError, SafetensorError) as error:

@@ -2,8 +2,9 @@
 
 import json
 import resource
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import torch
@@ -17,24 +18,32 @@ from soliloquy_training.folder import Job
 from soliloquy_training.state import complete
 
 ADAPTER, MODEL = "adapter", "model"
+# The end of a sample's text that the card shows; the report has all of it.
+_MOST_CHARACTERS = 1_000
+# The curves besides the loss of the card and its picture; TensorBoard has all.
+_SHOWN = ("rewards/margins", "rewards/accuracies", "kl")
 _CARD = Path(__file__).with_name("card.txt").read_text("utf-8")
 
 
 def report(
     job: Job,
     identity: Mapping[str, Any],
+    told: Mapping[str, Any],
     *,
-    data: Mapping[str, Any],
     steps: Sequence[Mapping[str, Any]],
     progress: Progress,
     workers: int,
 ) -> dict[str, Any]:
+    """`told` has the data, and what else the method tells."""
     seconds = sum(step["seconds"] for step in steps)
+    # A step of few answers may lack some.
+    figures = {name: value for step in steps for name, value in step["figures"].items()}
     return {
+        "method": job.settings.method,
         "base_model_digest": identity["base"],
         "data_digest": identity["data"],
-        "data": data,
-        "left_out": left_out(data, job.settings.sequence_length),
+        **told,
+        "left_out": left_out(told["data"], job.settings.sequence_length),
         "steps": len(steps),
         "stopped_early": 0 < job.settings.patience <= progress.stale,
         "loss": {"first": steps[0]["loss"], "last": steps[-1]["loss"]},
@@ -45,6 +54,7 @@ def report(
         "tokens_per_second": round(sum(step["tokens"] for step in steps) / seconds, 1),
         "peak_memory_mib": peak_memory_mib(),
         "workers": workers,
+        **({"figures": figures} if figures else {}),
     }
 
 
@@ -75,7 +85,7 @@ def save(
             for name in ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja", "special_tokens_map.json"):
                 if (job.base / name).is_file():
                     (unfinished / name).write_bytes((job.base / name).read_bytes())
-        (unfinished / CARD).write_text(card(job, content), "utf-8")
+        (unfinished / CARD).write_text(card(job, content, curve), "utf-8")
         picture(unfinished / "loss.png", curve)
 
 
@@ -91,7 +101,7 @@ def _save_adapter(folder: Path, job: Job, model: Any, trained: dict[str, torch.T
     config.save_pretrained(folder)
 
 
-def card(job: Job, content: Mapping[str, Any]) -> str:
+def card(job: Job, content: Mapping[str, Any], curve: Sequence[Mapping[str, Any]]) -> str:
     best = "| best held-out loss, at step {step}, whose weights these are | {loss:.4f} |\n"
     return _CARD.format_map(
         {
@@ -100,9 +110,25 @@ def card(job: Job, content: Mapping[str, Any]) -> str:
             "name": plain(job.folder.name),
             "omitted": f"\nSamples left out: {content['left_out']}.\n" if content["left_out"] else "",
             "best": best.format_map(content["validation"]) if content["validation"] else "",
+            "figures": "".join(_figures(curve)),
+            "samples": "".join(_samples(content.get("samples", ()))),
             "settings": json.dumps(job.settings.model_dump(mode="json"), indent=2),
         }
     )
+
+
+def _figures(curve: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for name in (*_SHOWN, *(f"held out {name}" for name in _SHOWN)):
+        if not (values := [step["figures"][name] for step in curve if name in step["figures"]]):
+            continue
+        yield f"| {plain(name)}, first and last step | {values[0]:.4f}, {values[-1]:.4f} |\n"
+
+
+def _samples(samples: Sequence[Mapping[str, str]]) -> Iterator[str]:
+    for sample in samples:
+        yield "\n## A sample\n"
+        for name, text in sample.items():
+            yield f"\n{name}:\n\n{indent(text[-_MOST_CHARACTERS:], '    ')}\n"
 
 
 def left_out(data: Mapping[str, Any], sequence_length: int) -> str:
@@ -118,16 +144,22 @@ def picture(path: Path, curve: Sequence[Mapping[str, Any]]) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(8, 4), layout="constrained")
+    shown = [name for name in _SHOWN if any(name in step["figures"] for step in curve)]
+    figure = Figure(figsize=(8, 4 + 2.5 * len(shown)), layout="constrained")
     FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    axes.plot([step["step"] for step in curve], [step["loss"] for step in curve], label="learned", linewidth=1)
+    losses, *further = figure.subplots(1 + len(shown), squeeze=False, sharex=True)[:, 0]
+    losses.plot([step["step"] for step in curve], [step["loss"] for step in curve], label="learned", linewidth=1)
     validated = [step for step in curve if step["validation"] is not None]
     if validated:
-        places, losses = [step["step"] for step in validated], [step["validation"] for step in validated]
-        axes.plot(places, losses, "o-", label="held out", markersize=3)
-    axes.set_xlabel("step")
-    axes.set_ylabel("loss of a learned token")
-    axes.grid(alpha=0.3)
-    axes.legend()
+        places, found = [step["step"] for step in validated], [step["validation"] for step in validated]
+        losses.plot(places, found, "o-", label="held out", markersize=3)
+    losses.set_ylabel("loss")
+    losses.legend()
+    for axes, name in zip(further, shown, strict=True):
+        having = [step for step in curve if name in step["figures"]]
+        axes.plot([step["step"] for step in having], [step["figures"][name] for step in having], linewidth=1)
+        axes.set_ylabel(name)
+    for axes in (losses, *further):
+        axes.grid(alpha=0.3)
+    (further or [losses])[-1].set_xlabel("step")
     figure.savefig(path, dpi=120)

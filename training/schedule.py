@@ -43,15 +43,15 @@ class Schedule:
         start = place * self._settings.batch
         return [self._packed[number] for number in self._order[start : start + self._settings.batch]]
 
-    def learning_rate(self, step: int) -> float:
-        """Rises over the warm-up, then falls along a cosine or a line."""
-        settings = self._settings
-        warmup = math.ceil(self.steps * settings.warmup_share)
-        if step <= warmup:
-            return settings.learning_rate * step / warmup
-        done = (step - 1 - warmup) / (self.steps - warmup)
-        left = 1 - done if settings.decay == "linear" else (1 + math.cos(math.pi * done)) / 2
-        return settings.learning_rate * (settings.final_share + (1 - settings.final_share) * left)
+
+def learning_rate(settings: TrainingSettings, step: int, steps: int) -> float:
+    """Rises over the warm-up, then falls along a cosine or a line."""
+    warmup = math.ceil(steps * settings.warmup_share)
+    if step <= warmup:
+        return settings.learning_rate * step / warmup
+    done = (step - 1 - warmup) / (steps - warmup)
+    left = 1 - done if settings.decay == "linear" else (1 + math.cos(math.pi * done)) / 2
+    return settings.learning_rate * (settings.final_share + (1 - settings.final_share) * left)
 
 
 def worker_rows(sequences: Sequences, rank: int, size: int, at_once: int) -> list[tuple[list[int], bool]]:

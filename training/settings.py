@@ -25,6 +25,10 @@ class Lora(BaseModel, frozen=True, extra="forbid"):
 
 
 class TrainingSettings(BaseModel, frozen=True, extra="forbid"):
+    # "sft" learns what tutors said. "dpo" and "kto" learn from answers that rules sent back.
+    method: Literal["sft", "dpo", "kto"] = "sft"
+    # Holds other methods' model to the one that it starts from: the higher, the closer.
+    beta: float = Field(default=0.1, gt=0)
     # "states": each prompt that the recipe sends its tutor. "dialogue": the conversation as one chat with tool calls.
     # "replies": the tutor's messages alone, from the dialogue before them and the `given` extras.
     layout: Literal["states", "dialogue", "replies"] = "states"
@@ -74,22 +78,35 @@ class TrainingSettings(BaseModel, frozen=True, extra="forbid"):
             raise ValueError("patience requires a validation_share above 0")
         if self.given != ReplyContext() and self.layout != "replies":
             raise ValueError(f"given requires layout: replies, not {self.layout}")
+        if self.method != "sft":
+            self._check_method()
         if self.manual == "outline" and self.layout != "dialogue":
             raise ValueError(f"manual: outline requires layout: dialogue, not {self.layout}")
         return self
+
+    def _check_method(self) -> None:
+        for name in ("layout", "learn", "tune"):
+            if (value := getattr(self, name)) != (usual := type(self).model_fields[name].default):
+                raise ValueError(f"method: {self.method} requires {name}: {usual}, not {value}")
+        if self.compile == "layers":
+            raise ValueError(f"method: {self.method} requires compile: auto or none, not layers")
+        if self.method == "kto" and self.micro_batch == 1:
+            raise ValueError("method: kto compares answers of one batch: raise micro_batch to 2 or more")
 
     @property
     def digest(self) -> str:
         return digest(json.dumps(self.model_dump(mode="json"), sort_keys=True))
 
 
-def read_settings(path: Path) -> TrainingSettings:
+def read_settings(path: Path, method: str | None = None) -> TrainingSettings:
+    """Reads a file of settings; `method` takes precedence over its own."""
     import yaml
 
     def parse(text: str) -> Any:
         try:
-            return yaml.safe_load(text)
+            settings = yaml.safe_load(text) or {}
         except yaml.YAMLError as error:
             raise ValueError(str(error)) from error
+        return {**settings, "method": method} if method and isinstance(settings, dict) else settings
 
     return read_model(path, parse, TrainingSettings)

@@ -4,7 +4,7 @@ import json
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,8 @@ class Step:
     seconds: float
     # The mean over held-out tokens, after the step; None if it was not measured.
     validation: float | None = None
+    # The curves of methods besides SFT, such as rewards and divergence, by TRL's names.
+    figures: Mapping[str, float] = field(default_factory=dict)
 
 
 class StepLog:
@@ -77,7 +79,7 @@ class StepLog:
 def curve_values(step: Mapping[str, Any]) -> dict[str, float]:
     shown = ("loss", "learning_rate", "gradient", "validation")
     values = {name: value for name in shown if (value := step[name]) is not None}
-    return values | {"tokens_per_second": step["tokens"] / step["seconds"]}
+    return values | dict(step["figures"]) | {"tokens_per_second": step["tokens"] / step["seconds"]}
 
 
 def steps(metrics: Path, after: int = 0) -> list[dict[str, Any]]:

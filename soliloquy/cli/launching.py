@@ -121,6 +121,14 @@ def _show(progress: Progress, task: TaskID, step: dict[str, Any]) -> None:
     progress.update(task, description="steps", completed=step["step"], total=step["steps"], figures=figures)
 
 
+def _written(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        # An older one has been removed meanwhile.
+        return 0.0
+
+
 def _follow(folder: Path, show: Callable[[dict[str, Any]], None], ended: threading.Event) -> None:
     from soliloquy_training.step_log import CHECKPOINT, newest, tell
 
@@ -132,8 +140,8 @@ def _follow(folder: Path, show: Callable[[dict[str, Any]], None], ended: threadi
             latest = step
             show(step)
             tell(step)
-        if checkpoints := sorted(folder.glob("checkpoints/[0-9]*.pt")):
-            # Only older checkpoints are removed.
-            CHECKPOINT.set(checkpoints[-1].stat().st_mtime)
+        # Ours, and those of TRL.
+        if checkpoints := [*folder.glob("checkpoints/[0-9]*.pt"), *folder.glob("checkpoints/checkpoint-*")]:
+            CHECKPOINT.set(max(map(_written, checkpoints)))
         if last:
             return

@@ -84,7 +84,15 @@ async def _of_topic(kafka: KafkaSettings, offsets: Path | None, out: Path) -> di
 def train(
     *,
     base: Path = setting("The model's weights and tokenizer.", type=RESOLVED_FOLDER, metavar="DIR"),
-    data: str = setting("A dataset, or the folder of `soliloquy freeze`.", metavar="DIR|URL"),
+    data: str = setting(
+        "A dataset, or the folder of `soliloquy freeze`; for dpo and kto also one of exported preferences.",
+        metavar="DIR|URL",
+    ),
+    method: str | None = setting(
+        "How to learn: sft from what tutors said, dpo or kto from answers that rules sent back.  [default: that of "
+        "--config, sft]",
+        type=Choice(["sft", "dpo", "kto"]),
+    ),
     name: str = setting("The name of the training; its folder is OUT/NAME."),
     out: Path = setting("The folder of all trainings.", default="trained", type=NEW_FOLDER),
     adapter: Path | None = setting("The adapter to start from.", "--from", type=RESOLVED_FOLDER, metavar="DIR"),
@@ -99,7 +107,8 @@ def train(
     """Tune a model on the conversations of a dataset.
 
     The model learns the tutor's own words: decisions, programs and replies, each after the prompt that the recipe uses
-    when the model is served. Run the same command again to resume, even after `kill -9`; the result is the same.
+    when the model is served. With --method dpo or kto it learns to prefer those that stand to those that rules sent
+    back. Run the same command again to resume, even after `kill -9`; the result is the same.
     """
     if not name or "/" in name or name.startswith("."):
         raise click.UsageError(f"invalid --name {name!r}: use letters, digits and dashes")
@@ -109,7 +118,9 @@ def train(
     from soliloquy_training.settings import read_settings
 
     try:
-        settings = read_settings(launch.file)
+        settings = read_settings(launch.file, method)
+        if settings.method != "sft":
+            check_installed("trl", "trl")
         job = Job(settings=settings, base=base, data=data, folder=out.resolve() / name, adapter=adapter)
         with serving_metrics(metrics):
             train_observed(launch, job, quiet=quiet or as_json, tracker=track)
@@ -118,7 +129,8 @@ def train(
         raise click.exceptions.Exit(INTERRUPTED) from None
     report = json.loads((job.folder / "report.json").read_bytes())
     report["folder"] = str(job.folder)
-    answer(report, [facts(report)], as_json=as_json, quiet=quiet)
+    shown = {name: value for name, value in report.items() if name != "samples"}
+    answer(report, [facts(shown)], as_json=as_json, quiet=quiet)
 
 
 # Cases to evaluate at once.

@@ -122,14 +122,18 @@ def export(dataset: Dataset, place: Path, choice: ExportOptions, shares: Splits 
         for conversation in dataset.conversations(rejected=rejected):
             about = conversation.problem.id or conversation.problem.question or conversation.id
             part = f"{shares.part(about)}/" if shares else ""
-            praised = set[tuple[int, str, str]]()
-            for pair in pairs(conversation):
-                if not pair.certain and not choice.uncertain:
-                    continue
-                for kind, row in pair_rows(pair, conversation.id, praised):
-                    files[part + kind](row)
-                written[part.rstrip("/") or PAIRS] += 1
+            for kind, row in rows(conversation, uncertain=choice.uncertain):
+                files[part + kind](row)
+                written[part.rstrip("/") or PAIRS] += kind == LABELLED and not row["label"]
     return written
+
+
+def rows(conversation: Conversation, *, uncertain: bool = False) -> Iterator[tuple[str, Row]]:
+    """Yields the rows of both files, each with the name of its file."""
+    praised = set[tuple[int, str, str]]()
+    for pair in pairs(conversation):
+        if pair.certain or uncertain:
+            yield from pair_rows(pair, conversation.id, praised)
 
 
 def pair_rows(pair: Pair, conversation: str, praised: set[tuple[int, str, str]]) -> Iterator[tuple[str, Row]]:
