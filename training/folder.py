@@ -26,7 +26,7 @@ class Job:
 
     settings: TrainingSettings
     base: Path
-    # A dataset's folder or URL.
+    # A dataset's folder or URL; empty for "grpo", whose settings name the problems.
     data: str
     folder: Path
     # An adapter to continue from.
@@ -73,10 +73,21 @@ class TrainingFolder:
         return {
             "settings": job.settings.model_dump(mode="json"),
             "base": base,
-            "data": data_digest(job.data) if job.settings.method == "sft" else preferences.digest_of(job.data),
+            "data": self._data(),
             "adapter": self._adapter(base),
             "soliloquy": installed_version(),
         }
+
+    def _data(self) -> str:
+        job = self._job
+        if job.settings.method == "sft":
+            return data_digest(job.data)
+        if job.settings.method == "grpo":
+            # It loads the services.
+            from soliloquy_training.methods import rollouts
+
+            return rollouts.digest_of(job.settings)
+        return preferences.digest_of(job.data)
 
     def _adapter(self, base: str) -> str:
         """Returns the digest of the adapter to continue from; empty if there is none."""

@@ -1,6 +1,7 @@
 """Writes the results of a training: the adapter with its card, the report and a plot of the loss."""
 
 import json
+import re
 import resource
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -21,7 +22,7 @@ ADAPTER, MODEL = "adapter", "model"
 # The end of a sample's text that the card shows; the report has all of it.
 _MOST_CHARACTERS = 1_000
 # The curves besides the loss of the card and its picture; TensorBoard has all.
-_SHOWN = ("rewards/margins", "rewards/accuracies", "kl")
+_SHOWN = re.compile(r"(held out )?(rewards/(margins|accuracies|\w+/mean)|reward|kl|completions/mean_length)")
 _CARD = Path(__file__).with_name("card.txt").read_text("utf-8")
 
 
@@ -118,10 +119,13 @@ def card(job: Job, content: Mapping[str, Any], curve: Sequence[Mapping[str, Any]
 
 
 def _figures(curve: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    for name in (*_SHOWN, *(f"held out {name}" for name in _SHOWN)):
-        if not (values := [step["figures"][name] for step in curve if name in step["figures"]]):
-            continue
+    for name in _shown(curve):
+        values = [step["figures"][name] for step in curve if name in step["figures"]]
         yield f"| {plain(name)}, first and last step | {values[0]:.4f}, {values[-1]:.4f} |\n"
+
+
+def _shown(curve: Sequence[Mapping[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(name for step in curve for name in step["figures"] if _SHOWN.fullmatch(name)))
 
 
 def _samples(samples: Sequence[Mapping[str, str]]) -> Iterator[str]:
@@ -144,7 +148,7 @@ def picture(path: Path, curve: Sequence[Mapping[str, Any]]) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    shown = [name for name in _SHOWN if any(name in step["figures"] for step in curve)]
+    shown = _shown(curve)
     figure = Figure(figsize=(8, 4 + 2.5 * len(shown)), layout="constrained")
     FigureCanvasAgg(figure)
     losses, *further = figure.subplots(1 + len(shown), squeeze=False, sharex=True)[:, 0]

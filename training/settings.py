@@ -24,9 +24,28 @@ class Lora(BaseModel, frozen=True, extra="forbid"):
     targets: tuple[str, ...] = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 
 
+class Rollouts(BaseModel, frozen=True, extra="forbid"):
+    """The episodes of the gym that "grpo" learns from."""
+
+    recipe: str = "soliloquy"
+    problems: str = "physics"
+    # The roles of the model; the environment's models play the others.
+    roles: tuple[str, ...] = ("tutor", "codegen", "composer")
+    # A file with the settings of the environment's models; the stand-in by default.
+    models: str = ""
+    # Weights of the reward's components that differ from the gym's.
+    weights: dict[str, float] = Field(default_factory=dict)
+    # The episodes of each problem, which are compared with each other.
+    group: int = Field(default=8, ge=2)
+    temperature: float = Field(default=1.0, gt=0)
+    # Tokens of an answer at most.
+    max_tokens: int = Field(default=512, ge=1)
+
+
 class TrainingSettings(BaseModel, frozen=True, extra="forbid"):
-    # "sft" learns what tutors said. "dpo" and "kto" learn from answers that rules sent back.
-    method: Literal["sft", "dpo", "kto"] = "sft"
+    # "sft" learns what tutors said. "dpo" and "kto" learn from answers that rules sent back, "grpo" from rewards.
+    method: Literal["sft", "dpo", "kto", "grpo"] = "sft"
+    rollouts: Rollouts = Rollouts()
     # Holds other methods' model to the one that it starts from: the higher, the closer.
     beta: float = Field(default=0.1, gt=0)
     # "states": each prompt that the recipe sends its tutor. "dialogue": the conversation as one chat with tool calls.
@@ -92,6 +111,19 @@ class TrainingSettings(BaseModel, frozen=True, extra="forbid"):
             raise ValueError(f"method: {self.method} requires compile: auto or none, not layers")
         if self.method == "kto" and self.micro_batch == 1:
             raise ValueError("method: kto compares answers of one batch: raise micro_batch to 2 or more")
+        if self.method == "grpo":
+            self._check_rollouts()
+
+    def _check_rollouts(self) -> None:
+        if self.max_steps is None:
+            raise ValueError("method: grpo never runs out of episodes: set max_steps")
+        if self.batch % self.rollouts.group:
+            raise ValueError(f"batch is {self.batch}, which is no multiple of rollouts.group ({self.rollouts.group})")
+        if self.rollouts.max_tokens >= self.sequence_length:
+            raise ValueError(
+                f"rollouts.max_tokens ({self.rollouts.max_tokens}) leaves no room for a prompt: raise sequence_length "
+                f"({self.sequence_length})"
+            )
 
     @property
     def digest(self) -> str:

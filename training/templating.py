@@ -4,7 +4,7 @@ A learned message starts right after the template's generation prompt, as when i
 that ends it. Text and tokens are split there, as they are when the model is served.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,6 +55,8 @@ class Template:
             raise Failure(f"the tokenizer of {folder} has no chat template: add its chat_template.jinja")
         self._special = {str(token) for token in self._tokenizer.all_special_tokens}
         self._special_ids = set(self._tokenizer.all_special_ids)
+        # Ends an answer.
+        self.end: int = self._tokenizer.eos_token_id
         self._newline = self._encoded(["\n"])[0]
 
     def tokens(self, chats: Sequence[Sequence[TrainingMessage]]) -> list[MarkedTokens | None]:
@@ -64,6 +66,16 @@ class Template:
         # Some tokenizers insert a space at the start of a text, but none does after a newline.
         rest = iter(self._encoded(["\n" + piece.text for pieces in pieces_of if pieces for piece in pieces[1:]]))
         return [self._join(pieces, next(first), rest) if pieces else None for pieces in pieces_of]
+
+    def prompt(self, messages: Sequence[Mapping[str, str]]) -> list[int]:
+        """Returns the tokens after which the model answers."""
+        text, _ = self._rendered([dict(message) for message in messages], prompt=True)
+        return self._encoded([text])[0]
+
+    def answer(self, ids: Sequence[int]) -> tuple[str, bool]:
+        """Returns the text of an answer's tokens, and whether it came to its end."""
+        ended = bool(ids) and ids[-1] == self.end
+        return self._tokenizer.decode(ids, skip_special_tokens=True), ended
 
     def _join(self, pieces: Sequence[_Piece], first: list[int], rest: Iterator[list[int]]) -> MarkedTokens:
         ids, learned = list(first), [False] * len(first)

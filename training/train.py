@@ -40,7 +40,7 @@ def check(job: Job, workers: int, report_read: Callable[[int], None] = lambda _:
 def _prepare(job: Job, folder: TrainingFolder, report_read: Callable[[int], None]) -> None:
     if job.settings.method == "sft":
         prepare(folder.prepared, job.data, job.settings, template(job.base), report_read)
-    else:
+    elif job.settings.method != "grpo":
         preferences.prepare(folder.prepared, job.data, job.settings, Template(job.base), report_read)
 
 
@@ -77,8 +77,12 @@ def _learn(
     job: Job, model: Any, group: World, folder: TrainingFolder, log: StepLog
 ) -> tuple[Progress, Mapping[str, Any]]:
     """Returns with the progress what the report says of the data, and of what the method brings."""
+    # TRL takes seconds to load, and belongs to an extra of its own.
+    if job.settings.method == "grpo":
+        from soliloquy_training.methods.grpo import explore
+
+        return explore(job, model, group, folder, log)
     if job.settings.method != "sft":
-        # TRL takes seconds to load, and belongs to an extra of its own.
         from soliloquy_training.methods.trainer import prefer
 
         return prefer(job, model, preferences.Preferences(folder.prepared), group, folder, log)

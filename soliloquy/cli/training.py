@@ -84,14 +84,15 @@ async def _of_topic(kafka: KafkaSettings, offsets: Path | None, out: Path) -> di
 def train(
     *,
     base: Path = setting("The model's weights and tokenizer.", type=RESOLVED_FOLDER, metavar="DIR"),
-    data: str = setting(
-        "A dataset, or the folder of `soliloquy freeze`; for dpo and kto also one of exported preferences.",
+    data: str | None = setting(
+        "A dataset, or the folder of `soliloquy freeze`; for dpo and kto also one of exported preferences; for grpo "
+        "none.",
         metavar="DIR|URL",
     ),
     method: str | None = setting(
-        "How to learn: sft from what tutors said, dpo or kto from answers that rules sent back.  [default: that of "
-        "--config, sft]",
-        type=Choice(["sft", "dpo", "kto"]),
+        "How to learn: sft from what tutors said, dpo or kto from answers that rules sent back, grpo from rewards "
+        "of episodes that it plays.  [default: that of --config, sft]",
+        type=Choice(["sft", "dpo", "kto", "grpo"]),
     ),
     name: str = setting("The name of the training; its folder is OUT/NAME."),
     out: Path = setting("The folder of all trainings.", default="trained", type=NEW_FOLDER),
@@ -108,7 +109,8 @@ def train(
 
     The model learns the tutor's own words: decisions, programs and replies, each after the prompt that the recipe uses
     when the model is served. With --method dpo or kto it learns to prefer those that stand to those that rules sent
-    back. Run the same command again to resume, even after `kill -9`; the result is the same.
+    back; with --method grpo it plays the tutor in episodes, and learns from their rewards. Run the same command again
+    to resume, even after `kill -9`; the result is the same.
     """
     if not name or "/" in name or name.startswith("."):
         raise click.UsageError(f"invalid --name {name!r}: use letters, digits and dashes")
@@ -121,7 +123,13 @@ def train(
         settings = read_settings(launch.file, method)
         if settings.method != "sft":
             check_installed("trl", "trl")
-        job = Job(settings=settings, base=base, data=data, folder=out.resolve() / name, adapter=adapter)
+        if (data is None) != (settings.method == "grpo"):
+            raise click.UsageError(
+                "grpo takes no --data: rollouts.problems in --config names its problems"
+                if data
+                else f"--method {settings.method} requires --data"
+            )
+        job = Job(settings=settings, base=base, data=data or "", folder=out.resolve() / name, adapter=adapter)
         with serving_metrics(metrics):
             train_observed(launch, job, quiet=quiet or as_json, tracker=track)
     except KeyboardInterrupt:

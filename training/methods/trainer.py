@@ -15,7 +15,7 @@ from soliloquy_training.checkpoints import KEPT, Checkpoints, Progress
 from soliloquy_training.folder import Job, TrainingFolder
 from soliloquy_training.methods.observing import Observer
 from soliloquy_training.methods.preferences import Preferences
-from soliloquy_training.methods.samples import PROMPTS, Samples
+from soliloquy_training.methods.samples import PROMPTS, Samples, answers
 from soliloquy_training.model import precision
 from soliloquy_training.schedule import learning_rate
 from soliloquy_training.settings import TrainingSettings
@@ -28,7 +28,7 @@ _STATE = "trainer_state.json"
 MakeTrainer = Callable[..., Any]
 
 
-class _Tokenized:
+class Tokenized:
     """Takes rows as they are tokenized, and counts the tokens that are learned."""
 
     observer: Observer
@@ -46,11 +46,11 @@ class _Tokenized:
         """Writes none: the adapter has a card of its own."""
 
 
-class Dpo(_Tokenized, trl.DPOTrainer):  # type: ignore[misc]
+class Dpo(Tokenized, trl.DPOTrainer):  # type: ignore[misc]
     pass
 
 
-class Kto(_Tokenized, trl.KTOTrainer):  # type: ignore[misc]
+class Kto(Tokenized, trl.KTOTrainer):  # type: ignore[misc]
     pass
 
 
@@ -70,7 +70,10 @@ def prefer(
         eval_steps=settings.validate_every,
     )
     tokenizer = load_tokenizer(job.base)
-    samples = Samples(folder.path, found.prompts(PROMPTS), tokenizer)
+    prompts = found.prompts(PROMPTS)
+    samples = Samples(
+        folder.path, [prompt.asked for prompt in prompts], lambda model: answers(model, tokenizer, prompts)
+    )
     if world.first:
         samples.before(model)
     world.wait()
