@@ -47,7 +47,7 @@ test: .venv/serve .venv/runsc .venv/kafka .venv/chromium .venv/prometheus .venv/
 	$(BIN)/python -m tests.once_more -n 2 $(SHARED) $(ALONE)
 	@sh tests/javascript.sh test
 
-thorough: .venv/serve .venv/runsc .venv/kafka .venv/prometheus .venv/chart .venv/keycloak .venv-spark/installed .venv-tools/installed .venv-site/installed ## Run the tests marked so: kills, storms, guarded brokers, whole loops on weights (20 minutes)
+thorough: .venv/serve .venv/runsc .venv/kafka .venv/prometheus .venv/chart .venv/keycloak .venv-spark/installed .venv-tools/installed .venv-gym/installed .venv-site/installed ## Run the tests marked so: kills, storms, guarded brokers, whole loops on weights (20 minutes)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m thorough -n 2 $(SHARED)
 
 lint: .venv/dev ## Check style, types and the protobuf contract
@@ -156,12 +156,13 @@ lock: .venv/dev ## Resolve the dependencies again and write the lock files
 	$(call SERVER_LOCK,llama-cpp)
 	$(call SERVER_LOCK,spark)
 	$(call SERVER_LOCK,tools)
+	$(call SERVER_LOCK,gym)
 	$(call SERVER_LOCK,vllm) --override tests/servers/vllm.override
 	$(subst pyproject.toml,deploy/site/site.in,$(RESOLVE)) --output-file deploy/site/site.lock
 	for peer in $(PEERS); do $(subst pyproject.toml,benchmarks/peers/$$peer.in,$(RESOLVE)) --output-file benchmarks/peers/$$peer.lock; done
 
 clean: ## Remove everything that the build created
-	rm -rf .venv .venv-vllm .venv-llama-cpp .venv-spark .venv-tools .venv-real $(PEERS:%=.venv-%) .venv-site site node_modules .mypy_cache .ruff_cache .pytest_cache dist demo-dataset measured-on-gpu
+	rm -rf .venv .venv-vllm .venv-llama-cpp .venv-spark .venv-tools .venv-gym .venv-real $(PEERS:%=.venv-%) .venv-site site node_modules .mypy_cache .ruff_cache .pytest_cache dist demo-dataset measured-on-gpu
 	rm -f soliloquy/v1/*_pb2*.py soliloquy/v1/*_pb2*.pyi soliloquy/v1/*.proto
 	find soliloquy papers services training benchmarks deploy tests protos -name __pycache__ -prune -exec rm -rf {} +
 
@@ -201,7 +202,7 @@ clean: ## Remove everything that the build created
 	@-sh tests/observability/install-prometheus.sh && touch $@
 
 # The servers and engines of others, each with libraries of its own. llama.cpp is compiled, without what reads pictures.
-.venv-vllm/installed .venv-llama-cpp/installed .venv-spark/installed .venv-tools/installed: .venv-%/installed: .venv/bin/python tests/servers/%.lock
+.venv-vllm/installed .venv-llama-cpp/installed .venv-spark/installed .venv-tools/installed .venv-gym/installed: .venv-%/installed: .venv/bin/python tests/servers/%.lock
 	$(PYTHON) -m venv .venv-$*
 	CMAKE_ARGS=-DLLAVA_BUILD=OFF CMAKE_BUILD_PARALLEL_LEVEL=2 nice -n 10 \
 		$(BIN)/uv pip install --quiet --python .venv-$*/bin/python --no-deps --require-hashes -r tests/servers/$*.lock

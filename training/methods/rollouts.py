@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from soliloquy.gym import Episode, EpisodeFailed, Gym, Observation, Reward
+from soliloquy.gym.policy import answered
 from soliloquy.runtime.seeds import digest
-from soliloquy.v1.model_pb2 import FINISH_LENGTH, FINISH_STOP, Completion
+from soliloquy.v1.model_pb2 import Completion
 from soliloquy_training.settings import TrainingSettings
 from soliloquy_training.templating import Template
 
@@ -126,8 +127,7 @@ class Player:
 
     def _completion(self, call: Call) -> Completion:
         text, ended = self._template.answer(call.answer)
-        finish = FINISH_STOP if ended else FINISH_LENGTH
-        return Completion(text=text, model="policy", engine="gym", finish=finish)
+        return answered(text, is_complete=ended)
 
 
 async def _all(steps: Any) -> list[list[int] | None]:

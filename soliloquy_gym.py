@@ -1,0 +1,1 @@
+soliloquy/gym/verifiers.py

@@ -1,0 +1,1 @@
+"""Programs that play the gym through libraries of others, each with what it prints beside a mirror of the episode."""
