@@ -1,5 +1,6 @@
-"""TRL loads our preferences, and its DPO and KTO trainers take a step on them."""
+"""TRL takes our exports: its DPO and KTO trainers a step on preferences, its SFT trainer learns what ours does."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,12 @@ import pytest
 from soliloquy.dataset.exports.exporting import export
 from soliloquy.dataset.exports.format import ExportOptions
 from soliloquy.dataset.reading import Dataset
+from soliloquy.recipes.recipe import TrainingMessage
+from soliloquy_training.data import samples
+from soliloquy_training.templating import Template
 from tests.models.fixtures import base
 from tests.unit.dataset.exports.test_preferences import copied, sent_back
-from tests.unit.training.growing import dataset
+from tests.unit.training.growing import conversations, dataset
 
 __all__ = ["base"]
 
@@ -57,3 +61,44 @@ def test_trl_takes_a_step_on_our_preferences(
     trained = trainer.train()
     assert trained.global_step == 1
     assert trained.training_loss > 0
+
+
+def test_trl_learns_the_same_tokens_of_a_chat_as_our_own_training(base: Path, tmp_path: Path) -> None:
+    import trl
+    from datasets import Dataset as Rows
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    grown = dataset(tmp_path / "data", conversations(3))
+    export(Dataset(grown), "openai", tmp_path / "chats.jsonl", choice=ExportOptions(["hidden"]))
+    exported = [json.loads(line)["messages"] for line in (tmp_path / "chats.jsonl").read_text("utf-8").splitlines()]
+    prompts = [
+        [{"role": message.role, "content": message.text} for message in sample]
+        for sample in samples(conversations(1)[0], "states")
+    ]
+    chats = exported + prompts
+    trainer = trl.SFTTrainer(
+        model=AutoModelForCausalLM.from_pretrained(base, local_files_only=True),
+        args=trl.SFTConfig(
+            output_dir=str(tmp_path / "out"),
+            assistant_only_loss=True,
+            max_length=None,
+            use_cpu=True,
+            bf16=False,
+            report_to=[],
+            disable_tqdm=True,
+        ),
+        train_dataset=Rows.from_list([{"messages": chat} for chat in chats]),
+        processing_class=AutoTokenizer.from_pretrained(base, local_files_only=True),
+    )
+    told = [
+        [
+            TrainingMessage(message["role"], message["content"], 0, learned=message["role"] == "assistant")
+            for message in chat
+        ]
+        for chat in chats
+    ]
+    ours = [tokens for tokens in Template(base).tokens(told) if tokens]
+    assert len(ours) == len(chats) > 10
+    for row, tokens in zip(trainer.train_dataset, ours, strict=True):
+        assert row["input_ids"] == tokens.ids
+        assert [label != -100 for label in row["labels"]] == tokens.learned
