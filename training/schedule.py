@@ -70,8 +70,6 @@ def worker_rows(sequences: Sequences, rank: int, size: int, at_once: int) -> lis
 
 
 def check_batch(settings: TrainingSettings, size: int) -> None:
-    if settings.method == "grpo" and size > 1:
-        raise Failure(f"method: grpo plays its episodes in one worker, not in {size}: leave out --workers")
     if settings.batch % (size * settings.micro_batch):
         raise Failure(
             f"batch is {settings.batch}, which {size} workers with micro_batch {settings.micro_batch} cannot share: "

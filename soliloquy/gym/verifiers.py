@@ -1,6 +1,6 @@
 """The gym as an environment of verifiers, for its evaluations and for trainers that take its environments.
 
-    eval soliloquy-gym --env.taskset.problems physics --select.limit 20
+    vf-eval soliloquy-gym --env.taskset.problems physics --select.limit 20
 
 A task is an episode: the harness asks the model what the episode asks, each time with a prompt of its own, so that a
 trace has a branch for each answer. Its rewards are the components of the episode's reward, with their weights.

@@ -5,6 +5,7 @@ is 1 on the model's own tokens; their probabilities are computed call by call, a
 """
 
 import json
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,8 @@ from soliloquy_training.step_log import StepLog
 from soliloquy_training.templating import Template, load_tokenizer
 from soliloquy_training.world import World
 
+# TRL says so in its documentation too; the lock has its version.
+warnings.filterwarnings("ignore", "You are using 'rollout_func'", UserWarning)
 # Problems that are played before and after, from a place that no training reaches.
 _SAMPLES = range(2**30, 2**30 + 2)
 
@@ -98,9 +101,11 @@ def explore(
         disable_dropout=True,
     )
     with Player(settings, Template(job.base)) as player:
-        episodes = _Episodes(settings, folder.path / "rollouts", tokenizer, player)
+        episodes = _Episodes(settings, folder.path / "rollouts", tokenizer, player, world)
         samples = Samples(folder.path, [f"problem {place}" for place in _SAMPLES], episodes.samples)
-        samples.before(model)
+        if world.first:
+            samples.before(model)
+        world.wait()
         progress = run(
             Grpo,
             job,
@@ -114,17 +119,19 @@ def explore(
             rollout_func=episodes.rollout,
             train_dataset=Dataset.from_dict({"prompt": [str(place) for place in range(problems)]}),
         )
-        return progress, {"data": episodes.summary(), "samples": samples.compared(model)}
+        world.wait()
+        return progress, {"data": episodes.summary(), "samples": samples.compared(model)} if world.first else {}
 
 
 class _Episodes:
-    """Plays the episodes of each step, and keeps what they earned in a file of the step."""
+    """Plays a worker's episodes of each step, and keeps what they earned in a file of the step and the worker."""
 
-    def __init__(self, settings: TrainingSettings, folder: Path, tokenizer: Any, player: Player) -> None:
+    def __init__(self, settings: TrainingSettings, folder: Path, tokenizer: Any, player: Player, world: World) -> None:
         self._settings = settings
         self._folder = folder
         self._tokenizer = tokenizer
         self._player = player
+        self._rank = world.rank
 
     def samples(self, model: Any) -> list[str]:
         return [transcript(one) for one in self._play(model, _SAMPLES, temperature=0.0)]
@@ -132,11 +139,11 @@ class _Episodes:
     def rollout(self, prompts: Sequence[str], trainer: Grpo) -> dict[str, Any]:
         step = trainer.state.global_step + 1
         # Draws follow from the step, as those of dropout do in our own loop.
-        torch.manual_seed(seed(self._settings.seed, "rollouts", step))
+        torch.manual_seed(seed(self._settings.seed, "rollouts", step, self._rank))
         places = [int(prompt) for prompt in prompts]
         played = self._play(trainer.model, places, temperature=self._settings.rollouts.temperature)
         trainer.calls = {(*one.prompt, *one.tokens): one.calls for one in played}
-        state.write_json(self._folder / f"{step:08d}.json", [_record(one) for one in played])
+        state.write_json(self._folder / f"{step:08d}-{self._rank}.json", [_record(one) for one in played])
         rewards = [one.reward for one in played]
         return {
             "prompt_ids": [one.prompt for one in played],

@@ -103,6 +103,8 @@ def common(settings: TrainingSettings, world: World, folder: TrainingFolder, *, 
         "logging_steps": 1,
         "logging_nan_inf_filter": False,
         "disable_tqdm": True,
+        # Each step learns all matrices.
+        "ddp_find_unused_parameters": False,
         "report_to": [],
     }
 

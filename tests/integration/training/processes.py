@@ -39,7 +39,9 @@ def command(job: Any, *options: str) -> list[str]:
     config = job.folder.parent / f"{job.folder.name}.yaml"
     config.write_text(yaml.safe_dump(job.settings.model_dump(mode="json")))
     named = {"config": config, "base": job.base, "data": job.data, "name": job.folder.name, "out": job.folder.parent}
-    return [*COMMAND, *(part for name, value in named.items() for part in (f"--{name}", str(value))), *options]
+    # A training on episodes has no data.
+    given = (part for name, value in named.items() if value for part in (f"--{name}", str(value)))
+    return [*COMMAND, *given, *options]
 
 
 def until_step(folder: Path, step: int, process: "subprocess.Popen[bytes]") -> None:

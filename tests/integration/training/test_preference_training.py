@@ -16,6 +16,7 @@ from soliloquy_training.settings import TrainingSettings
 from soliloquy_training.step_log import steps
 from tests.integration.training.preferring import SETTINGS, preferring
 from tests.integration.training.processes import adapter, check, command, losses, train, until_step
+from tests.models import needs_ray
 from tests.unit.training.growing import conversations, dataset
 
 # TRL warns of what transformers renames.
@@ -69,6 +70,20 @@ def test_a_training_goes_on_after_kill_9_to_the_very_same_adapter(tmp_path: Path
     train(killed)
     assert losses(killed.folder) == losses(whole.folder)
     assert adapter(killed.folder) == adapter(whole.folder)
+
+
+@needs_ray
+@pytest.mark.thorough
+@pytest.mark.timeout(600)
+def test_two_workers_learn_the_same_with_torchrun_and_on_ray(tmp_path: Path, base: Path) -> None:
+    data = preferring(tmp_path / "data")
+    found = []
+    for name, options in (("torchrun", ()), ("ray", ("--ray",))):
+        asked = job(tmp_path / name, base, data, "dpo", micro_batch=1)
+        subprocess.run(command(asked, "--workers", "2", *options), check=True)
+        found.append(losses(asked.folder))
+    assert found[0] == found[1]
+    assert len(found[0]) == 6
 
 
 @pytest.mark.parametrize(("method", "rows"), [("dpo", 6), ("kto", 12)])

@@ -1,6 +1,7 @@
 """GRPO learns from rewards of the gym, on the model's own tokens alone, however often it is interrupted."""
 
 import json
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from soliloquy.runtime.failure import Failure
 from soliloquy_training.folder import Job
 from soliloquy_training.settings import TrainingSettings
 from soliloquy_training.step_log import StepLog, steps
-from tests.integration.training.processes import adapter, check, losses, train
+from tests.integration.training.processes import adapter, check, command, losses, train
 
 # TRL warns of what transformers renames.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -73,7 +74,7 @@ def test_the_reward_rises_and_the_report_tells_how(rewarded: Path) -> None:
     assert report["figures"]["completions/mean_length"] > 0
     assert report["data"]["conversations"] == STEPS * SETTINGS["batch"]
     assert [sample["before"].startswith("Student: ") for sample in report["samples"]] == [True, True]
-    first = json.loads((rewarded / "rollouts" / "00000001.json").read_bytes())
+    first = json.loads((rewarded / "rollouts" / "00000001-0.json").read_bytes())
     assert len({one["problem"] for one in first}) == 2
     assert all(one["components"]["length"]["value"] == one["reward"] for one in first)
 
@@ -98,6 +99,17 @@ def test_an_interrupted_training_comes_to_the_very_same_adapter(
     train(cut)
     assert losses(cut.folder) == losses(rewarded)
     assert adapter(cut.folder) == adapter(rewarded)
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(600)
+def test_workers_share_the_episodes_of_a_step(base: Path, tmp_path: Path) -> None:
+    shared = job(tmp_path / "shared", base, max_steps=1, batch=8, micro_batch=4)
+    subprocess.run(command(shared, "--workers", "2"), check=True)
+    files = sorted((shared.folder / "rollouts").iterdir())
+    assert [file.name for file in files] == ["00000001-0.json", "00000001-1.json"]
+    assert [len(json.loads(file.read_bytes())) for file in files] == [4, 4]
+    assert adapter(shared.folder)
 
 
 def test_each_answer_is_scored_after_its_own_prompt_and_nothing_else_is(monkeypatch: pytest.MonkeyPatch) -> None:
