@@ -71,14 +71,16 @@ def test_what_one_holds_no_third_gets_and_a_reload_gives_it_again(annotations: A
 
 def test_an_undone_annotation_is_before_its_annotator_again_with_what_it_said(annotations: Annotations) -> None:
     key = annotations.add(project(count=3), SCHEME, "")
+    said = []
     for values in (GOOD, BAD):
         item = annotations.next(key, "", "ada")
         assert item
         annotations.annotate(key, "", "ada", item.item, values, 1.0)
+        said.append(item.item)
     annotations.next(key, "", "ada")
     undone = annotations.undo(key, "", "ada")
     assert undone
-    assert (undone.item, undone.values, undone.own) == (item.item, BAD, 1)
+    assert (undone.item, undone.values, undone.own) == (said[-1], BAD, 1)
     assert annotations.next(key, "", "ada") == undone.model_copy(update={"values": {}})
     assert annotations.undo(key, "", "ben") is None
 
