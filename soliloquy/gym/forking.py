@@ -98,11 +98,20 @@ class Tree:
         for number, start in kept:
             collected = Collected.FromString(self._frames.message(start))
             conversation = Conversation.FromString(collected.conversation)
-            found.append(Sample(number, conversation, reward_of(conversation, TUTOR, WEIGHTS)))
+            found.append(Sample(number, conversation, _reward(conversation, fork)))
         return sorted(found, key=lambda sample: -sample.reward.total)
 
     def close(self) -> None:
         self._frames.close()
+
+
+def _reward(conversation: Conversation, fork: Fork) -> Reward:
+    """Judges a continuation without what had been taken back before it."""
+    earlier = event_at(fork.conversation, fork.turn, fork.state).conversation.rewinds
+    own = Conversation()
+    own.CopyFrom(conversation)
+    del own.rewinds[: len(earlier)]
+    return reward_of(own, TUTOR, WEIGHTS)
 
 
 async def draw_samples(

@@ -5,28 +5,16 @@ policy says about itself earns anything.
 """
 
 import tomllib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from soliloquy.recipes.calls import USABLE, calls_of_turns, turns_of
-from soliloquy.recipes.check_report import CheckedConversation, CheckedTurn, located_faults
-from soliloquy.recipes.learner.goals import LearningGoal
-from soliloquy.recipes.reached_values import computed_values
-from soliloquy.recipes.recipe import Recipe, find
-from soliloquy.recipes.settled import is_among
+from soliloquy.gym.assessment import TABLE, Assessment
 from soliloquy.runtime.failure import Failure, did_you_mean
-from soliloquy.runtime.files import read_regular_text, table_beside
-from soliloquy.texts.utterances import words
-from soliloquy.truth.ledger import ledger_of
-from soliloquy.v1.conversation_pb2 import INTENT_OPENING, INTENT_WRONG, VERIFICATION_PROGRAM, Conversation, Turn
-from soliloquy.v1.sandbox_pb2 import STATUS_OK
+from soliloquy.runtime.files import read_regular_text
+from soliloquy.v1.conversation_pb2 import Conversation
 
-_TABLE: Mapping[str, Any] = table_beside(__file__, "rewards.toml")
-WEIGHTS: Mapping[str, float] = _TABLE["weights"]
-_RULES: Mapping[str, Sequence[str]] = _TABLE["rules"]
-_LENGTH: Mapping[str, int] = _TABLE["length"]
+WEIGHTS: Mapping[str, float] = TABLE["weights"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,9 +50,8 @@ def weights_of(source: Mapping[str, float] | Path | None) -> Mapping[str, float]
 def reward_of(
     conversation: Conversation, roles: Collection[str], weights: Mapping[str, float], opinion: float | None = None
 ) -> Reward:
-    """Judges a finished conversation, whose verdicts it marks with what they rest on."""
-    recipe = find(conversation.run.recipe)
-    read = _Assessment(conversation, recipe, roles)
+    """Judges a conversation up to the first turns that were taken back or to its end, and marks all its verdicts."""
+    read = Assessment(conversation, roles)
     found = {
         "verdict": read.verdict(),
         "learner": read.learner(),
@@ -81,143 +68,3 @@ def reward_of(
         for name, (value, evidence) in found.items()
     }
     return Reward(components=components)
-
-
-_Value = tuple[float, Sequence[str]]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _RejectedAnswer:
-    """An answer of the policy that broke a rule: it went back, took turns back, or stands."""
-
-    rule: str
-    evidence: str
-    # Whether the student was to be right in that turn.
-    to_right: bool
-
-
-class _Assessment:
-    """Reads a conversation once for all components."""
-
-    def __init__(self, conversation: Conversation, recipe: Recipe, roles: Collection[str]) -> None:
-        self._conversation = conversation
-        self._roles = roles
-        self._judged: CheckedConversation = recipe.judge(conversation)
-        # A conversation that broke off has turns to judge as well.
-        checked = self._judged if self._judged.turns else recipe.check(conversation)
-        self._turns: Sequence[CheckedTurn] = checked.turns
-        self._faults = list(self._found(checked.faults))
-        self._goals: Sequence[LearningGoal] = recipe.goals(conversation)
-        self._hollow = list(self._hollow_turns())
-
-    def verdict(self) -> _Value:
-        """Takes the worse of the values for right and for wrong answers: no constant verdict pays."""
-        openings = {turn.number for turn in self._conversation.turns if turn.student.intent == INTENT_OPENING}
-        settled = [(number, turn) for number, turn in enumerate(self._turns, 1) if turn.right is not None]
-        answers = [(number, turn) for number, turn in settled if number not in openings]
-        values, evidence = [], list[str]()
-        for is_right in (True, False):
-            of_kind = [(number, turn) for number, turn in answers if turn.right is is_right]
-            value, against = self._verdicts(of_kind, self._against("verdict", is_right))
-            values += [value] if of_kind or against else []
-            evidence += against
-        return min(values, default=0.0), evidence
-
-    def _verdicts(self, answers: Sequence[tuple[int, CheckedTurn]], false: list[str]) -> tuple[float, list[str]]:
-        """Returns the share of true verdicts, less that of false ones; one that went back several times counts so."""
-        known = {number for number, rule, _ in located_faults(self._judged.faults) if _key(rule) in _RULES["verdict"]}
-        stand = [number for number, turn in answers if turn.verdict_true is False and number not in known]
-        false = [*false, *(f"turn {number}: a wrong verdict stands" for number in stand)]
-        none = [f"turn {number}: the answer is not judged" for number, turn in answers if turn.verdict_true is None]
-        # With a hollow program, or one that was overruled, the verdict comes from elsewhere.
-        true = [number for number, turn in answers if turn.verdict_true is True]
-        hollow = [number for number in true if number in self._hollow]
-        none += [f"turn {number}: the verdict rests on a program that decides nothing" for number in hollow]
-        good = len(true) - len(hollow)
-        return (good - len(false)) / max(1, good + len(none) + len(false)), false + none
-
-    def learner(self) -> _Value:
-        found = sum(one.answered and not one.told for one in self._goals)
-        why = [f"{one.name}: {self._why(one)}" for one in self._goals if one.told or not one.answered]
-        return found / max(1, len(self._goals)), why
-
-    def solves_after(self) -> _Value:
-        lacking = [f"{one.name}: not known at the end" for one in self._goals if not one.knows]
-        return (len(self._goals) - len(lacking)) / max(1, len(self._goals)), lacking
-
-    def finished(self) -> _Value:
-        return float(not self._judged.faults), self._judged.faults
-
-    def form(self) -> _Value:
-        calls = [call for call in calls_of_turns(self._conversation) if call.role in self._roles]
-        asked = sum(len(call.raw) for call in calls)
-        # One answer of each call was used, if any could be.
-        unread = [f"{call.prompt}: an unusable answer" for call in calls for _ in call.raw[call.outcome in USABLE :]]
-        bad = unread + self._against(None)
-        return max(0.0, 1 - len(bad) / asked) if asked else 0.0, bad
-
-    def program(self) -> _Value:
-        """Counts 0 where nothing wants a calculation."""
-        turns = [turn for turn in self._conversation.turns if turn.calculation.attempts]
-        failed = [
-            f"turn {turn.number}: {attempt.execution.error or 'the program failed'}"
-            for turn in turns
-            for attempt in turn.calculation.attempts
-            if attempt.execution.status != STATUS_OK
-        ]
-        hollow = [f"turn {number}: the program comes to no result of the problem" for number in self._hollow]
-        bad = failed + hollow + self._against("program") + self._against("uncalculated")
-        good = len(turns) - len(hollow)
-        return good / max(1, good + len(bad)), bad
-
-    def given_away(self) -> _Value:
-        told = [f"{one.name}: told before the student had found it" for one in self._goals if one.told]
-        tries = self._against("given_away")
-        return -min(1.0, (len(told) + len(tries)) / max(1, len(self._goals))), told + tries
-
-    def length(self) -> _Value:
-        enough, long = _LENGTH["enough_words"], _LENGTH["long_words"]
-        counts = [(turn.number, len(words(turn.tutor.text))) for turn in self._conversation.turns if turn.tutor.text]
-        over = [(number, count) for number, count in counts if count > enough]
-        beyond = sum(min(1.0, (count - enough) / long) for _, count in over)
-        return -beyond / max(1, len(counts)), [f"turn {number}: {count} words" for number, count in over]
-
-    @staticmethod
-    def _why(one: LearningGoal) -> str:
-        return "told before the student had found it" if one.told else "not found by the student"
-
-    def _hollow_turns(self) -> Iterator[int]:
-        """Yields the turns whose program was overruled or came to no result: a mere True checks nothing."""
-        results = ledger_of(self._conversation.problem).results
-        for turn, checked in zip(self._conversation.turns, self._turns, strict=False):
-            if turn.calculation.attempts:
-                counts = checked.verification == VERIFICATION_PROGRAM and not turn.calculation.overruled
-                if not (counts and any(is_among(value, results) for value in computed_values(turn))):
-                    yield turn.number
-
-    def _against(self, component: str | None, to_right: bool | None = None) -> list[str]:
-        """Returns what broke the rules of a component, or those of none."""
-        of_any = {rule for rules in _RULES.values() for rule in rules}
-        of_own = _RULES[component] if component else ()
-        found = [one for one in self._faults if (one.rule in of_own if component else one.rule not in of_any)]
-        return [one.evidence for one in found if to_right is None or one.to_right is to_right]
-
-    def _found(self, faults: Sequence[str]) -> Iterator[_RejectedAnswer]:
-        turns = self._conversation.turns
-        for turn in turns_of(self._conversation):
-            for one in (one for one in turn.rejected if one.role in self._roles):
-                yield _rejected(one.rule, turn, f"turn {turn.number}: {one.because}")
-        for rewind in self._conversation.rewinds:
-            first = rewind.turns[0]
-            yield _rejected(rewind.rule, first, f"turn {first.number} was taken back: {rewind.because}")
-        for number, rule, evidence in located_faults(faults):
-            yield _rejected(_key(rule), turns[number - 1], f"turn {number}: {evidence}")
-
-
-def _rejected(rule: str, turn: Turn, evidence: str) -> _RejectedAnswer:
-    return _RejectedAnswer(rule=rule, evidence=evidence, to_right=turn.student.intent != INTENT_WRONG)
-
-
-def _key(rule: str) -> str:
-    """Returns a rule's name in the table, as a fault says it in words."""
-    return rule.replace(" ", "_")
