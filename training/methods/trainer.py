@@ -125,7 +125,9 @@ def run(
     optimiser = torch.optim.AdamW(trained, lr=settings.learning_rate, weight_decay=settings.weight_decay)
 
     def share(done: int) -> float:
-        return learning_rate(settings, done + 1, arguments.max_steps) / settings.learning_rate
+        # The scheduler also asks for the step after the last one.
+        step = min(done + 1, arguments.max_steps)
+        return learning_rate(settings, step, arguments.max_steps) / settings.learning_rate
 
     observer = Observer(job, folder.metrics, world, log, checkpoints)
     trainer = kind(
