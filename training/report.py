@@ -38,7 +38,7 @@ def report(
     """`told` has the data, and what else the method tells."""
     seconds = sum(step["seconds"] for step in steps)
     # A step of few answers may lack some.
-    figures = {name: value for step in steps for name, value in step["figures"].items()}
+    figures = {name: round(value, 6) for step in steps for name, value in step["figures"].items()}
     return {
         "method": job.settings.method,
         "base_model_digest": identity["base"],

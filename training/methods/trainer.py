@@ -121,6 +121,8 @@ def run(
     **given: Any,
 ) -> Progress:
     settings, checkpoints = job.settings, Checkpoints(folder.checkpoints, world)
+    # An adapter names its base without a path, for which peft would look in a hub when it saves a checkpoint.
+    model.peft_config["default"].base_model_name_or_path = str(job.base)
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimiser = torch.optim.AdamW(trained, lr=settings.learning_rate, weight_decay=settings.weight_decay)
 

@@ -1,7 +1,9 @@
 """DPO and KTO learn from what rules sent back, to an adapter as any other, however often they are killed."""
 
 import json
+import math
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +54,20 @@ def test_a_training_learns_to_prefer_what_stands_and_leaves_an_adapter_as_any_ot
     version, _ = read_version(trained.folder, "tutor")
     assert version.metrics["method"] == method
     assert f"Trained by {method} on 3 conversations" in (trained.folder / "adapter" / "README.md").read_text()
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("method", "loss"), [("dpo", math.log(2)), ("kto", 0.5)])
+def test_a_training_is_held_to_the_adapter_that_it_starts_from(
+    tmp_path: Path, base: Path, method: str, loss: float
+) -> None:
+    from benchmarks.random_weights import make_adapter
+
+    first = make_adapter(tmp_path / "first", base, seed=1)
+    second = job(tmp_path / "second", base, preferring(tmp_path / "data"), method, max_steps=1)
+    train(replace(second, adapter=first))
+    [(found, _)] = losses(second.folder)
+    assert found == pytest.approx(loss, abs=1e-5)
 
 
 @pytest.mark.thorough
