@@ -1,9 +1,10 @@
-"""Tunes a pretrained model to tutor on ever more conversations: `python -m benchmarks.small_model --out DIR`."""
+"""Tunes a pretrained model to tutor, by conversations and by rewards: `python -m benchmarks.small_model --out DIR`."""
 
 import json
 import shutil
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ _FOR_A_CONVERSATION, _FOR_A_QUESTION = 2, 8
 _SEED_OF_DATA, _SEED_OF_QUESTIONS = 1, 2
 # A turn of two small models takes a minute of a slow core.
 _MAX_TURNS = "6"
+# One state of each conversation, since each continuation takes as long as a turn.
+_FORKED = ("--turn", "2", "--state", "replying", "--samples", "4", "--in-flight", "4")
 _ANSWER_SECONDS = 900
 
 
@@ -36,10 +39,24 @@ _ANSWER_SECONDS = 900
 @click.option("--play", default=5, show_default=True, help="Conversations that base and tuned model play.")
 @click.option("--tune", type=click.Choice(["lora", "full"]), default="lora", show_default=True)
 @click.option("--max-steps", type=int, help="Steps of each training at most.")
+@click.option(
+    "--forks", default=0, help="Conversations that the tuned model forks, to learn from preferences, then rewards."
+)
 def main(
-    *, out: Path, base: Path | None, steps: Sequence[int], questions: int, play: int, tune: str, max_steps: int | None
+    *,
+    out: Path,
+    base: Path | None,
+    steps: Sequence[int],
+    questions: int,
+    play: int,
+    tune: str,
+    max_steps: int | None,
+    forks: int,
 ) -> None:
     """Evaluate a pretrained model as a tutor, tune it on each number of conversations, and evaluate it again.
+
+    With --forks, the last tuned model then learns by DPO from continuations that computed rewards tell apart, and by
+    GRPO from the rewards of episodes, and each is evaluated.
 
     Every stage is a command that resumes where it was stopped, and a finished stage is skipped. The questions come from
     topics that no training has.
@@ -60,12 +77,39 @@ def main(
         train(name, config, base=base, data=data, out=out)
         _evaluate(out, name, base, out / name, *put)
     names = ["base", *(f"tuned-{count}" for count in steps)]
+    if forks:
+        names += _improve(out, names[-1], base, forks, max_steps, put)
     if not (comparison := out / "comparison").exists():
         judged = [str(out / f"evaluation-{name}") for name in names]
         soliloquy("evaluate", "compare", *judged, "--out", str(comparison))
     if play:
         for name in (names[0], names[-1]):
             _play(out, name, base, None if name == "base" else out / name, asked, play)
+
+
+def _improve(out: Path, tuned: str, base: Path, forks: int, max_steps: int | None, put: Sequence[str]) -> list[str]:
+    """Trains on preferences and then on rewards, each time from the adapter before; returns the names of both."""
+    data, forked = out / f"conversations-{tuned.partition('-')[2]}", out / "forks"
+    if not (forked / "tree.jsonl").is_file():
+        with _served(out, "forking", base, out / tuned) as settings:
+            asked = ["--conversations", str(forks), *_FORKED, "--model-settings", str(settings)]
+            soliloquy("fork", str(data), *asked, "--out", str(forked))
+    more = {"max_steps": max_steps} if max_steps else {}
+    rewarded = _SETTINGS["rewarded"] | more
+    rewarded["rollouts"] |= {"problems": str(data.with_suffix(".jsonl"))}
+    learned = {
+        "preferred": (_SETTINGS["preferred"] | more, ["--data", str(forked / "preferences")]),
+        "rewarded": (rewarded, []),
+    }
+    before = tuned
+    for name, (settings, given) in learned.items():
+        config = write_config(out / f"{name}.yaml", settings)
+        if not (out / name / "report.json").is_file():
+            start = ["--base", str(base), "--from", str(out / before / "adapter"), "--name", name, "--out", str(out)]
+            soliloquy("train", "--config", str(config), *start, *given)
+        _evaluate(out, name, base, out / name, *put)
+        before = name
+    return [*learned]
 
 
 def _draw(out: Path, topics: Sequence[str], count: int, seed: int) -> str:
@@ -99,6 +143,15 @@ def _play(out: Path, name: str, base: Path, tuned: Path | None, problems: str, c
     dataset = out / f"played-{name}"
     if (dataset / "manifest.json").is_file():
         return
+    with _served(out, name, base, tuned) as settings:
+        wanted = ["--conversations", str(count), "--max-attempts", "1", "--max-turns", _MAX_TURNS]
+        _generate(dataset, "--problems", problems, *wanted, "--model-settings", str(settings))
+    print(json.dumps({name: json.loads((dataset / "manifest.json").read_bytes())["counts"]}), flush=True)
+
+
+@contextmanager
+def _served(out: Path, name: str, base: Path, tuned: Path | None) -> Iterator[Path]:
+    """Serves the model, and yields settings in which it plays the tutor's roles."""
     is_adapter = tuned is not None and _is_adapter(tuned)
     adapter = ["--adapter", f"tutor={tuned}/adapter"] if is_adapter else []
     with by_the_model_service(_weights(base, tuned), out / f"{name}.log", *adapter) as served:
@@ -108,9 +161,7 @@ def _play(out: Path, name: str, base: Path, tuned: Path | None, problems: str, c
         lines += [f'model = "{"tutor" if is_adapter else served.model}"']
         lines += [f'[roles.{role}]\nendpoint = "real"' for role in ("tutor", "codegen", "composer")]
         settings.write_text("\n".join(lines), "utf-8")
-        wanted = ["--conversations", str(count), "--max-attempts", "1", "--max-turns", _MAX_TURNS]
-        _generate(dataset, "--problems", problems, *wanted, "--model-settings", str(settings))
-    print(json.dumps({name: json.loads((dataset / "manifest.json").read_bytes())["counts"]}), flush=True)
+        yield settings
 
 
 def _is_adapter(tuned: Path) -> bool:

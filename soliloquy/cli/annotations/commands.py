@@ -1,4 +1,4 @@
-"""`soliloquy annotations schemes`, `sample` and `agreement`."""
+"""`soliloquy annotations`: schemes, tasks, agreement, and files of other programs."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,15 +8,17 @@ from typing import Any, get_args
 import click
 from rich.table import Table
 
-from soliloquy.annotation.rows import read_annotations
+from soliloquy.annotation.formats import FORMATS, label_studio_config, read_foreign
+from soliloquy.annotation.rows import read_annotations, written
 from soliloquy.annotation.scheme import Scheme, scheme_of
 from soliloquy.annotation.scheme import schemes as shipped
 from soliloquy.annotation.tasks import By, pairs, tasks
 from soliloquy.cli.command import Command, setting
 from soliloquy.cli.options import AS_JSON, COUNT, EXISTING_FILE, NEW_FILE, SEED, Choice, writing_to
 from soliloquy.cli.tables import table
-from soliloquy.cli.terminal import answer
+from soliloquy.cli.terminal import answer, echo
 from soliloquy.runtime.extensions import check_installed
+from soliloquy.runtime.files import read_json
 
 _SCHEME = setting(f"What is asked: {', '.join(shipped())}, or a TOML file.", metavar="NAME|FILE")
 
@@ -79,6 +81,47 @@ def agreement(*, scheme: str = _SCHEME, as_json: bool = AS_JSON, file: Path) -> 
     asked = scheme_of(scheme)
     found = found_agreement(read_annotations(file), asked)
     answer(found, _tables(found, asked), as_json=as_json)
+
+
+_FORMAT = setting("The other program.", "--format", "name", type=Choice([*FORMATS]))
+
+
+@click.command(cls=Command)
+@click.argument("tasks_file", metavar="TASKS", type=EXISTING_FILE)
+def export(
+    *,
+    scheme: str = _SCHEME,
+    name: str = _FORMAT,
+    annotations: Path | None = setting("Annotations to write with the tasks.", type=EXISTING_FILE, metavar="FILE"),
+    out: Path = setting("The file to write.", type=NEW_FILE, metavar="FILE"),
+    tasks_file: Path,
+) -> None:
+    """Write tasks for Label Studio or Argilla; for Label Studio also its interface, in FILE.xml."""
+    asked = scheme_of(scheme)
+    shown = {task["item"]: task["shown"] for task in map(json.loads, tasks_file.read_text("utf-8").splitlines())}
+    given = read_annotations(annotations) if annotations else []
+    with writing_to(out):
+        rows = FORMATS[name].write(shown, given, asked)
+        out.write_text(json.dumps(rows, ensure_ascii=False, indent=1), "utf-8")
+        if name == "label-studio":
+            out.with_suffix(".xml").write_text(label_studio_config(asked), "utf-8")
+    echo(f"{len(rows):,} tasks in {out}")
+
+
+@click.command("import", cls=Command)
+@click.argument("file", metavar="FILE", type=EXISTING_FILE)
+def import_(
+    *,
+    scheme: str = _SCHEME,
+    name: str = _FORMAT,
+    out: Path = setting("The file of annotations to write.", type=NEW_FILE, metavar="FILE"),
+    file: Path,
+) -> None:
+    """Read annotations that Label Studio or Argilla has exported as JSON."""
+    found = read_foreign(read_json(file), scheme_of(scheme), name)
+    with writing_to(out):
+        out.write_text("".join(written(found)), "utf-8")
+    echo(f"{len(found):,} annotations in {out}")
 
 
 def _tables(found: Mapping[str, Any], scheme: Scheme) -> Iterator[str | Table]:
