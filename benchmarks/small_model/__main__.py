@@ -88,7 +88,7 @@ def main(
 
 
 def _improve(out: Path, tuned: str, base: Path, forks: int, max_steps: int | None, put: Sequence[str]) -> list[str]:
-    """Trains on preferences and then on rewards, each time from the adapter before; returns the names of both."""
+    """Trains on preferences, if any, and then on rewards, each from the adapter before; returns the names."""
     data, forked = out / f"conversations-{tuned.partition('-')[2]}", out / "forks"
     if not (forked / "tree.jsonl").is_file():
         with _served(out, "forking", base, out / tuned) as settings:
@@ -97,10 +97,11 @@ def _improve(out: Path, tuned: str, base: Path, forks: int, max_steps: int | Non
     more = {"max_steps": max_steps} if max_steps else {}
     rewarded = _SETTINGS["rewarded"] | more
     rewarded["rollouts"] |= {"problems": str(data.with_suffix(".jsonl"))}
-    learned = {
-        "preferred": (_SETTINGS["preferred"] | more, ["--data", str(forked / "preferences")]),
-        "rewarded": (rewarded, []),
-    }
+    learned = {"rewarded": (rewarded, list[str]())}
+    if (forked / "preferences" / "pairs.jsonl").stat().st_size:
+        learned = {"preferred": (_SETTINGS["preferred"] | more, ["--data", str(forked / "preferences")]), **learned}
+    else:
+        print("no continuation was better than another: there are no preferences to learn from", flush=True)
     before = tuned
     for name, (settings, given) in learned.items():
         config = write_config(out / f"{name}.yaml", settings)

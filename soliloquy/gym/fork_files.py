@@ -80,7 +80,9 @@ def _node(fork: Fork, samples: Sequence[Sample]) -> dict[str, Any]:
 
 
 def _answered(conversation: Conversation, number: int) -> Iterator[tuple[Prompt, str]]:
-    """Yields the tutor's prompts of a turn with the answers that stand."""
+    """Yields the tutor's prompts of a turn with the answers that stand; none of a turn that was taken back."""
+    if number > len(conversation.turns):
+        return
     prompts = [prompt for turn, prompt in find(conversation.run.recipe).prompts(conversation) if turn == number]
     calls = [call for call in standing_calls(conversation.turns[number - 1]) if call.role in STATES]
     for prompt in prompts:

@@ -11,7 +11,7 @@ from soliloquy.dataset.rows import messages, rows
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.timings import without_timings
 from soliloquy.dataset.verify import findings
-from soliloquy.gym import Gym
+from soliloquy.gym import Gym, fork_files
 from soliloquy.gym.fork_files import write_files
 from soliloquy.gym.forking import Choice, Fork, Tree, draw_samples, forks_of
 from soliloquy.gym.states import STATES, event_at, has_state
@@ -133,3 +133,10 @@ async def test_the_better_answer_is_chosen_and_the_best_continuations_are_a_data
     assert len(kept) == counts["best"] == len({one.id for one in kept}) > 0
     assert not list(findings(Storage(place / "best")))
     tree.close()
+
+
+def test_a_continuation_whose_turn_was_taken_back_has_no_answer_there() -> None:
+    conversation = Conversation()
+    conversation.run.recipe = "soliloquy"
+    conversation.turns.add(number=1)
+    assert [*fork_files._answered(conversation, 2)] == []
