@@ -13,9 +13,9 @@ from soliloquy.dataset.exports.exporting import export
 from soliloquy.dataset.exports.format import ExportOptions
 from soliloquy.dataset.reading import Dataset
 from soliloquy.runtime.failure import Failure
+from soliloquy_training import step_log
 from soliloquy_training.folder import Job
 from soliloquy_training.settings import TrainingSettings
-from soliloquy_training.step_log import steps
 from tests.integration.training.preferring import SETTINGS, preferring
 from tests.integration.training.processes import adapter, check, command, losses, train, until_step
 from tests.models import needs_ray
@@ -23,7 +23,6 @@ from tests.unit.training.growing import conversations, dataset
 
 # TRL warns of what transformers renames.
 pytestmark = pytest.mark.filterwarnings("ignore")
-METHODS = pytest.mark.parametrize("method", ["dpo", pytest.param("kto", marks=pytest.mark.thorough)])
 
 
 def job(folder: Path, base: Path, data: Path, method: str, **differing: Any) -> Job:
@@ -31,18 +30,18 @@ def job(folder: Path, base: Path, data: Path, method: str, **differing: Any) -> 
     return Job(settings=settings, base=base, data=str(data), folder=folder)
 
 
-@METHODS
+@pytest.mark.parametrize(("method", "steps"), [("dpo", 3), pytest.param("kto", 6, marks=pytest.mark.thorough)])
 def test_a_training_learns_to_prefer_what_stands_and_leaves_an_adapter_as_any_other(
-    tmp_path: Path, base: Path, method: str
+    tmp_path: Path, base: Path, method: str, steps: int
 ) -> None:
     from soliloquy.runtime.weights import base_digest
     from soliloquy.v1.model_pb2 import Adapter
     from soliloquy_services.model.engines.weights import check_fits, read_adapter
     from soliloquy_training.adapters.version import read_version
 
-    trained = job(tmp_path / "tutor-1", base, preferring(tmp_path / "data"), method)
+    trained = job(tmp_path / "tutor-1", base, preferring(tmp_path / "data"), method, max_steps=steps)
     train(trained)
-    first, *_, last = steps(trained.folder / "metrics.jsonl")
+    first, *_, last = step_log.steps(trained.folder / "metrics.jsonl")
     assert last["loss"] < first["loss"] - 0.1
     assert last["learned_tokens"] > 0
     report = json.loads((trained.folder / "report.json").read_bytes())
