@@ -31,6 +31,7 @@ from soliloquy_services.gateway.settings import GatewaySettings
 from soliloquy_services.gateway.shares import Shares
 from soliloquy_services.gateway.steering import Steering
 from soliloquy_services.gateway.store import Store
+from soliloquy_services.gateway.teaching.store import Seats
 from soliloquy_services.gateway.templates import Templates
 from soliloquy_services.gateway.topics import PipelineState, TopicFollower
 from soliloquy_services.gateway.watching import (
@@ -62,6 +63,7 @@ class Gateway:
         self._runs = RunTable(settings.models, self._every_fault)
         self._store = Store(settings.database, settings.webhooks.urls)
         self.annotations = Annotations(self._store.database)
+        self.seats = Seats(self._store.database)
         self._letters = DeadLetters(transport, self._sees)
         self.audit = Audit(transport)
         self._pipeline = PipelineState(transport, self._letters)

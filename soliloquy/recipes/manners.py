@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from soliloquy.recipes.seat import is_taught
 from soliloquy.texts.phrases import is_much_like
 from soliloquy.v1.conversation_pb2 import Conversation, Turn
 
@@ -93,7 +94,7 @@ def _model_messages(conversation: Conversation, turns: Sequence[Turn]) -> Iterat
     """Skips the messages of a person, who may write in any way."""
     for turn in turns:
         for speaker, text in messages(turn):
-            if speaker == "tutor" or not conversation.person:
+            if not (is_taught(conversation) if speaker == "tutor" else conversation.person):
                 yield turn, speaker, text
 
 

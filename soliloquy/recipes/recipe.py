@@ -23,6 +23,7 @@ from soliloquy.recipes.reader import Reader
 from soliloquy.recipes.records import record
 from soliloquy.recipes.rules import MANNERS, Broken, Rules
 from soliloquy.recipes.scene import Speaker, Spoil
+from soliloquy.recipes.seat import Seat
 from soliloquy.runtime.ask import Ask, Prompt
 from soliloquy.runtime.events import Outcome
 from soliloquy.runtime.extensions import BadPackage
@@ -171,6 +172,8 @@ class Recipe:
     noise_rates: Mapping[str, Any] = field(default_factory=dict)
     # None if the recipe tutors nobody.
     person: Person | None = None
+    # How a person can be the tutor; None if nobody can.
+    seat: Seat | None = None
     # Returns a conversation of another language than English as the readers know it.
     glossed: Callable[[Conversation], Conversation] = glossed_conversation
 

@@ -1,6 +1,7 @@
 """Takes turns of a conversation back, so that it goes on from the last good one."""
 
 from soliloquy.recipes.rules import Broken
+from soliloquy.recipes.seat import has_person
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Resolution, Rewind
 from soliloquy.v1.events_pb2 import TutorReplied
@@ -11,7 +12,7 @@ _FIRST = 2
 
 def rewound(conversation: Conversation, fault: Broken, *, certain: bool, most: int) -> Outcome | None:
     """Goes on before the turn of the fault, one turn earlier each time; None if nothing can be taken back."""
-    if conversation.person or len(conversation.rewinds) >= most or fault.turn < _FIRST:
+    if has_person(conversation) or len(conversation.rewinds) >= most or fault.turn < _FIRST:
         return None
     again = sum(any(turn.number == fault.turn for turn in rewind.turns) for rewind in conversation.rewinds)
     first = max(_FIRST, fault.turn - again)

@@ -8,6 +8,7 @@ from soliloquy.recipes.outcomes import finish
 from soliloquy.recipes.recipe import Recipe
 from soliloquy.recipes.rewinding import rewound
 from soliloquy.recipes.rules import Broken, Rules
+from soliloquy.recipes.seat import has_person
 from soliloquy.runtime.events import Outcome, emit
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Judge, RejectedTry, Turn
 from soliloquy.v1.events_pb2 import CalculationNeeded, ConversationFinished, StudentRejected
@@ -70,7 +71,7 @@ def settled(outcome: Outcome, faults: Sequence[Broken], recipe: Recipe) -> Outco
     assert recipe.rules is not None
     book = recipe.rules.book.on_plan(conversation.problem)
     if condemning := next((fault for fault in faults if book.condemns(fault.rule)), None):
-        if conversation.person:
+        if has_person(conversation):
             return outcome
         certain = book.rules[condemning.rule].certain
         taken_back = rewound(conversation, condemning, certain=certain, most=book.mending.rewinds)

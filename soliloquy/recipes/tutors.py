@@ -1,6 +1,7 @@
 """Draws who the tutor is. A persona changes how the tutor says things, and nothing of what a recipe has it do."""
 
 from soliloquy.recipes.prompt_checks import ANY, Kind
+from soliloquy.recipes.seat import is_taught
 from soliloquy.recipes.templates import Texts
 from soliloquy.runtime.failure import Refused
 from soliloquy.runtime.seeds import draw
@@ -21,7 +22,7 @@ def draw_tutor(conversation: Conversation, texts: Texts) -> None:
 def tutor_persona(conversation: Conversation, texts: Texts) -> str:
     """Returns what a prompt says of the tutor's persona; empty if none was drawn, or it has no manner of its own."""
     name, known = conversation.tutor_persona, texts.table("tutors")
-    if not name:
+    if not name or is_taught(conversation):
         return ""
     if name not in known:
         recipe = conversation.run.recipe

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from soliloquy_services.gateway.chat.messages import ChosenModel, EndpointRules
     from soliloquy_services.gateway.chat.tutor import ChatTutor, Handlers, TutorModel
     from soliloquy_services.gateway.http.routes import HttpRoute
+    from soliloquy_services.gateway.service import Gateway
+    from soliloquy_services.gateway.teaching.teaching import Teaching
 
 # The role that writes the tutor's replies.
 _TUTORING_ROLE = "composer"
@@ -159,6 +161,22 @@ def routes(
     problems = ChatProblems()
     chats = Chats(tutors.usual, problems, transport.publish, settings, rules=rules, open_tutor=tutors.open)
     return ChatRoutes(chats=chats, completions=Completions(tutors.usual, problems, settings)).all()
+
+
+@asynccontextmanager
+async def teaching(
+    tutors: "ChatTutors", gateway: "Gateway", transport: Transport, settings: "ChatSettings"
+) -> AsyncIterator["Teaching"]:
+    """Seats teachers before students of the gateway's own model. Dialogues are published over the transport."""
+    from soliloquy_services.gateway.teaching.student import Student
+    from soliloquy_services.gateway.teaching.teaching import Teaching
+
+    student = Student(tutors.usual.handlers, seconds=settings.answer_seconds)
+    teaching = Teaching(gateway.seats, student, ChatProblems(), transport.publish)
+    try:
+        yield teaching
+    finally:
+        await teaching.close()
 
 
 # The endpoint's name in metrics and messages.

@@ -17,7 +17,7 @@ from soliloquy.problems.sources import EnglishBank, ProblemSource
 from soliloquy.recipes.packages import UnknownRecipe
 from soliloquy.recipes.prompts import BrokenPrompt, spoken_prompts
 from soliloquy.runs.assignment import GatewayAssignment
-from soliloquy.runs.chat import RemoteSandbox, refusal, routes, tutoring
+from soliloquy.runs.chat import RemoteSandbox, refusal, routes, teaching, tutoring
 from soliloquy.runs.description import differences
 from soliloquy.runs.dry_run import PILOT, forecast_from, rehearsed_forecast
 from soliloquy.runs.model import ModelSettings
@@ -181,6 +181,7 @@ async def served(
     from soliloquy_services.gateway.chat.chats import ChatSettings
     from soliloquy_services.gateway.chat.messages import EndpointRules
     from soliloquy_services.gateway.service import Gateway
+    from soliloquy_services.gateway.teaching.routes import TeachingRoutes
 
     settings = assignment.settings
     sandbox = None
@@ -200,6 +201,8 @@ async def served(
         if sandbox:
             rules = EndpointRules(listed=settings.chat_endpoints, loopback=settings.tokens is None)
             talking = await opened.enter_async_context(tutoring(model, sandbox, ChatSettings()))
-            more = routes(talking, transport, ChatSettings(), rules)
+            seats = await opened.enter_async_context(teaching(talking, gateway, transport, ChatSettings()))
+            lasting = bool(settings.database)
+            more = (*routes(talking, transport, ChatSettings(), rules), *TeachingRoutes(seats, lasting=lasting).all())
         addresses = await opened.enter_async_context(answering(gateway, settings, callers, more))
         yield addresses

@@ -6,8 +6,8 @@ from soliloquy.v1.runs_pb2 import Run
 
 # The current caller's, set on admission; empty for a caller of the installation, who sees what belongs to anybody.
 TENANT: ContextVar[str] = ContextVar("tenant", default="")
-# The run of the chats that the installation keeps; each tenant has one of its own.
-_CHATS = "chats"
+# The runs of the chats, and of the dialogues with a teacher, that the installation keeps; each tenant has its own.
+_CHATS, _SEATS = "chats", "seats"
 
 
 def sees(tenant: str, owner: str) -> bool:
@@ -20,7 +20,12 @@ def chats_of(tenant: str) -> str:
     return f"{_CHATS}.{tenant}" if tenant else _CHATS
 
 
+def seats_of(tenant: str) -> str:
+    """Returns the id of the run of the dialogues that a tenant's teachers have."""
+    return f"{_SEATS}.{tenant}" if tenant else _SEATS
+
+
 def owner_of(run: Run) -> str:
     """Returns the tenant of a run that no caller of the gateway started; empty for the installation."""
-    chats, _, tenant = run.id.partition(".")
-    return tenant if chats == _CHATS else ""
+    kind, _, tenant = run.id.partition(".")
+    return tenant if kind in (_CHATS, _SEATS) else ""

@@ -66,7 +66,7 @@ class ChatTutor:
         self.close = close
         self._model = model
         self._make_handlers = handlers
-        self._handlers = handlers(model)
+        self.handlers = handlers(model)
         self._seconds = seconds
         self._fault = fault
 
@@ -80,7 +80,7 @@ class ChatTutor:
         person = person_in(conversation.run.recipe)
         if conversation.run.enrich:
             needed = EnrichmentNeeded(conversation=conversation)
-            conversation = (await self._bounded(_next(needed, self._handlers))).conversation
+            conversation = (await self._bounded(_next(needed, self.handlers))).conversation
         if person.open is None:
             return conversation
         [opening] = person.open(ConversationStarted(conversation=conversation))

@@ -16,6 +16,7 @@ from soliloquy.recipes.mathdial.moves import TABLES, intent_name, move_name
 from soliloquy.recipes.prompt_checks import ANY
 from soliloquy.recipes.prompts import beside
 from soliloquy.recipes.reader import readings
+from soliloquy.recipes.seat import is_taught
 from soliloquy.recipes.templates import Templates, Texts, fill, persona_in, transcript
 from soliloquy.runtime.ask import Prompt
 from soliloquy.v1.conversation_pb2 import Conversation, Problem, Turn
@@ -110,7 +111,10 @@ def replying(conversation: Conversation) -> Prompt:
 
 
 def tutor_prompts(conversation: Conversation) -> Iterator[tuple[Turn, list[Prompt]]]:
-    """Yields each turn with the prompts of the tutor's states."""
+    """Yields each turn with the prompts of the tutor's states; a person answers none."""
+    if is_taught(conversation):
+        yield from ((turn, []) for turn in conversation.turns)
+        return
     texts = _texts(conversation)
     for number, turn in enumerate(conversation.turns, start=1):
         turns = conversation.turns[:number]

@@ -3,8 +3,9 @@
 from soliloquy.recipes import codegen, reader
 from soliloquy.recipes.answers import TutorMessage
 from soliloquy.recipes.mathdial import belief, claims, composer, lessons, moves, planner, prompting, rules, student
-from soliloquy.recipes.mathdial.confusion import confusion_of, sampling_refusal
+from soliloquy.recipes.mathdial.confusion import sampling_refusal
 from soliloquy.recipes.mathdial.policy import POLICY
+from soliloquy.recipes.mathdial.seat import SEAT
 from soliloquy.recipes.person import Person
 from soliloquy.recipes.recipe import Recipe
 from soliloquy.v1.conversation_pb2 import Ending
@@ -36,6 +37,7 @@ RECIPE = Recipe(
     person=Person(
         visible_text={"mathdial/replying": TutorMessage.text_so_far},
         open=student.begin,
-        prior_work=lambda conversation: confusion_of(conversation.problem.enrichment).solution,
+        prior_work=SEAT.handed_in,
     ),
+    seat=SEAT,
 )

@@ -1,0 +1,1 @@
+"""Teaching: a person is the tutor of a recipe's student."""

@@ -1,0 +1,250 @@
+"""A person teaches the recipe's student: every message is kept, and the dialogue becomes data like any other."""
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from soliloquy.annotation.scheme import scheme_of
+from soliloquy.dataset.exports.exporting import export
+from soliloquy.dataset.exports.format import ExportOptions
+from soliloquy.dataset.reading import Dataset
+from soliloquy.recipes.mathdial.confusion import confusion_of
+from soliloquy.recipes.recipe import find
+from soliloquy.runs.assembly import conversation_handlers
+from soliloquy.runs.chat import ChatProblems
+from soliloquy.runs.model import ModelSettings, scripted_model
+from soliloquy.runtime.events import Event
+from soliloquy.v1.conversation_pb2 import Conversation, Ending
+from soliloquy.v1.events_pb2 import ConversationFinished
+from soliloquy_services.gateway.access.access import CALLER
+from soliloquy_services.gateway.access.tenants import TENANT
+from soliloquy_services.gateway.database import Database
+from soliloquy_services.gateway.refusals import Refusal
+from soliloquy_services.gateway.teaching.messages import AddTeaching, Compare, RateStudent, SeatView, State, Teach
+from soliloquy_services.gateway.teaching.store import Seats
+from soliloquy_services.gateway.teaching.student import Student, StudentSilent
+from soliloquy_services.gateway.teaching.teaching import Teaching
+from tests.unit.dataset.exports.test_exporting import imported, rows_of
+from tests.unit.dataset.small import dataset
+from tests.waiting import until
+
+MODEL = scripted_model(ModelSettings(problems=["arithmetic"]))
+ASKED = AddTeaching(name="Sixth grade", bank="arithmetic", dialogues=3, seed=3)
+ANSWERS = {"confusion_typical": 4, "interaction_typical": 5, "resolved": "yes", "error": "quantity", "remark": "Fine."}
+RESOLVED = {"yes": "Yes", "revealed": "Yes, but I had to reveal the answer", "no": "No"}
+HELLO = "Hi! Could you walk me through your solution?"
+
+
+class Moody(Student):
+    """A student that says nothing for a while."""
+
+    silences = 0
+
+    async def answer(self, conversation: Conversation) -> Conversation:
+        if self.silences:
+            self.silences -= 1
+            raise StudentSilent("the model is being loaded")
+        return await super().answer(conversation)
+
+
+@dataclass(kw_only=True)
+class School:
+    teaching: Teaching
+    student: Moody
+    published: list[Event] = field(default_factory=list)
+
+    async def until(self, seat: str, *states: State) -> SeatView:
+        async def arrived() -> bool:
+            return (await self.teaching.show(seat)).state in states
+
+        await until(arrived, 20)
+        return await self.teaching.show(seat)
+
+    async def seated(self, project: str) -> SeatView:
+        """Takes a problem that the recipe can use, and compares the solutions."""
+        while (seat := await self.teaching.next(project)).id:
+            seat = await self.until(seat.id, State.COMPARING, State.UNFIT)
+            if seat.state is State.COMPARING:
+                return await self.teaching.compare(seat.id, Compare(line=1, description="It adds the wrong things."))
+        raise AssertionError("no problem is left")
+
+    async def taught(self, seat: SeatView, *messages: tuple[str, str]) -> SeatView:
+        for move, text in messages:
+            sent = Teach(turn=seat.turn, text=text, move=move, seconds=0.001, anyway=True)
+            seat = await self.until((await self.teaching.say(seat.id, sent)).id, State.TEACHER, State.RATING)
+        return seat
+
+    async def finished(self, seat: SeatView, **differing: Any) -> Conversation:
+        await self.teaching.end(seat.id)
+        await self.teaching.rate(seat.id, RateStudent(values=ANSWERS | differing))
+        await self.until(seat.id, State.DONE)
+        return ConversationFinished.FromString(self.published[-1].payload).conversation
+
+
+@asynccontextmanager
+async def school(folder: Path) -> AsyncIterator[School]:
+    database = Database(f"sqlite:///{folder}/state.db")
+    database.open()
+    published: list[Event] = []
+
+    async def publish(events: Sequence[Event]) -> None:
+        published.extend(events)
+
+    student = Moody(conversation_handlers(MODEL, NO_SANDBOX), seconds=20)
+    teaching = Teaching(Seats(database), student, ChatProblems(), publish)
+    yield School(teaching=teaching, student=student, published=published)
+    await teaching.close()
+    database.close()
+
+
+class _NoSandbox:
+    async def execute(self, job: Any) -> Any:
+        raise AssertionError("a student runs nothing")
+
+
+NO_SANDBOX = _NoSandbox()
+
+
+@pytest.fixture
+async def opened(tmp_path: Path) -> AsyncIterator[School]:
+    async with school(tmp_path) as one:
+        yield one
+
+
+async def test_a_teacher_sees_both_solutions_chooses_moves_and_the_dialogue_is_kept(opened: School) -> None:
+    project = await opened.teaching.add(ASKED)
+    seat = await opened.seated(project.id)
+    assert all((seat.question, seat.solution, seat.handed_in, seat.student))
+    assert [move.name for move in seat.moves] == ["focus", "probing", "telling", "generic"]
+    seat = await opened.taught(
+        seat, ("generic", HELLO), ("probing", "Why did you do that?"), ("focus", "Read it again.")
+    )
+    assert [one.role for one in seat.messages] == ["tutor", "student"] * 3
+    assert [one.move for one in seat.messages if one.role == "tutor"] == ["generic", "probing", "focus"]
+    kept = await opened.finished(seat)
+    assert (kept.ending, kept.tutor_persona, kept.person) == (Ending.ENDING_SOLVED, "a person", False)
+    notes = json.loads(kept.extra)
+    assert (notes["teacher"], len(notes["seconds"]), notes["comparison"]["line"]) == ("T1", 3, 1)
+    assert notes["answers"]["error"] == "quantity"
+    recipe = find("mathdial")
+    assert recipe.judge(kept).faults == []
+    assert confusion_of(kept.problem.enrichment).description == "It adds the wrong things."
+    assert {prompt.name for _, prompt in recipe.prompts(kept)}.isdisjoint({"mathdial/choosing", "mathdial/replying"})
+    assert (await opened.teaching.project(project.id)).own == 1
+
+
+@pytest.mark.parametrize("answer", ["yes", "revealed", "no"])
+async def test_the_kept_dialogue_goes_through_the_published_columns_without_loss(
+    opened: School, tmp_path: Path, answer: str
+) -> None:
+    project = await opened.teaching.add(ASKED)
+    seat = await opened.taught(await opened.seated(project.id), ("generic", HELLO), ("telling", "Add them."))
+    kept = await opened.finished(seat, resolved=answer)
+    first, second = tmp_path / "first.csv", tmp_path / "second.csv"
+    export(Dataset(dataset(tmp_path / "kept", [kept])), "mathdial", first, choice=ExportOptions())
+    export(Dataset(imported(first, "mathdial", tmp_path / "back")), "mathdial", second, choice=ExportOptions())
+    assert first.read_bytes() == second.read_bytes()
+    [row] = rows_of(first)
+    assert row["teacher_described_confusion"] == "It adds the wrong things."
+    assert (row["self-typical-confusion"], row["self-typical-interactions"]) == ("4", "5")
+    assert (
+        row["self-correctness"] == {"yes": "Yes", "revealed": "Yes, but I had to reveal the answer", "no": "No"}[answer]
+    )
+    assert row["conversation"].startswith(f"Teacher: (generic){HELLO}|EOM|{seat.student}: ")
+    assert "|EOM|Teacher: (telling)Add them.|EOM|" in row["conversation"]
+
+
+async def test_a_message_is_kept_before_it_is_answered_and_outlives_the_gateway(tmp_path: Path) -> None:
+    async with school(tmp_path) as before:
+        project = await before.teaching.add(ASKED)
+        seat = await before.seated(project.id)
+        before.student.silences = 1_000
+        sent = Teach(turn=1, text=HELLO, move="generic")
+        assert (await before.teaching.say(seat.id, sent)).state is State.STUDENT
+        # Sent again, it is kept once.
+        assert (await before.teaching.say(seat.id, sent)).state is State.STUDENT
+    async with school(tmp_path) as after:
+        taken = await after.teaching.next(project.id)
+        assert (taken.id, [one.text for one in taken.messages]) == (seat.id, [HELLO])
+        assert len((await after.until(seat.id, State.TEACHER)).messages) == 2
+
+
+async def test_a_silent_student_is_said_to_be_silent_and_asked_again(opened: School) -> None:
+    seat = await opened.seated((await opened.teaching.add(ASKED)).id)
+    opened.student.silences = 1
+    await opened.teaching.say(seat.id, Teach(turn=1, text=HELLO, move="generic"))
+
+    async def told() -> bool:
+        return (await opened.teaching.show(seat.id)).fault == "the model is being loaded"
+
+    await until(told)
+    assert (await opened.until(seat.id, State.TEACHER)).fault == ""
+
+
+async def test_a_warning_asks_before_the_answer_is_given_away_and_stops_nobody(opened: School) -> None:
+    project = await opened.teaching.add(ASKED)
+    seat = await opened.taught(await opened.seated(project.id), ("generic", HELLO))
+    stored = await opened.teaching._found(seat.id)
+    told = f"It is {stored.conversation.problem.answer.value:g}, for 2 + 2 = 5."
+    sent = Teach(turn=seat.turn, text=told, move="focus")
+    warned = await opened.teaching.say(seat.id, sent)
+    assert warned.warnings == [
+        "It gives the answer away before the student has found it.",
+        "2 + 2 = 5 is not right.",
+    ]
+    assert (await opened.teaching.show(seat.id)).messages == seat.messages
+    assert len((await opened.taught(seat, ("focus", told))).messages) > len(seat.messages)
+
+
+async def test_several_teachers_have_problems_of_their_own_and_see_no_seat_of_another(opened: School) -> None:
+    project = await opened.teaching.add(ASKED)
+    seats: dict[str, str] = {}
+    for name in ("ada", "ben", "eve", "zoe"):
+        CALLER.set(name)
+        seats[name] = (await opened.teaching.next(project.id)).id
+    assert len({*seats.values()}) == 4
+    assert seats["zoe"] == ""
+    with pytest.raises(Refusal, match="there is no seat"):
+        await opened.teaching.show(seats["ada"])
+    CALLER.set("ada")
+    TENANT.set("school")
+    with pytest.raises(Refusal, match="there is no seat"):
+        await opened.teaching.show(seats["ada"])
+    TENANT.set("")
+    await opened.teaching.leave(seats["ada"])
+    # A problem that is given up makes room for another.
+    assert (await opened.teaching.next(project.id)).id not in ("", *seats.values())
+
+
+async def test_the_dialogue_ends_at_its_bounds(opened: School) -> None:
+    seat = await opened.seated((await opened.teaching.add(ASKED)).id)
+    while seat.state is State.TEACHER:
+        seat = await opened.taught(seat, ("probing", f"Why? This is question {seat.turn}."))
+    assert (seat.state, seat.turns_left) == (State.RATING, 0)
+    assert seat.scheme == scheme_of("mathdial")
+    with pytest.raises(Refusal, match="not teacher"):
+        await opened.teaching.say(seat.id, Teach(turn=seat.turn + 1, text="More", move="focus"))
+
+
+async def test_bad_projects_moves_and_answers_are_refused(opened: School) -> None:
+    for asked, told in (
+        ({"bank": ""}, "send either bank or problems"),
+        ({"bank": "nowhere"}, "there is no bank 'nowhere'"),
+        ({"recipe": "mathwell"}, "seats no teacher: use mathdial"),
+    ):
+        with pytest.raises(Refusal, match=told):
+            await opened.teaching.add(ASKED.model_copy(update=asked))
+    seat = await opened.seated((await opened.teaching.add(ASKED)).id)
+    with pytest.raises(Refusal, match="move: 'hint' is not one of focus"):
+        await opened.teaching.say(seat.id, Teach(turn=1, text=HELLO, move="hint"))
+    with pytest.raises(Refusal, match="nothing has been said yet"):
+        await opened.teaching.end(seat.id)
+    seat = await opened.taught(seat, ("generic", HELLO))
+    await opened.teaching.end(seat.id)
+    with pytest.raises(Refusal, match="resolved: 'maybe' is not one of"):
+        await opened.teaching.rate(seat.id, RateStudent(values=ANSWERS | {"resolved": "maybe"}))
