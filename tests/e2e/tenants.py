@@ -43,27 +43,30 @@ class Place:
     chat: str
     kept: str
     project: str
+    teaching: str
+    seat: str
 
     def names(self, path: str) -> dict[str, str]:
-        letter_or_chat = self.chat if path.startswith("/v1/chats") else f"{MARK}-letter"
+        kinds = {"/v1/chats": self.chat, "/v1/teaching": self.seat}
+        named = next((name for kind, name in kinds.items() if path.startswith(kind)), f"{MARK}-letter")
         run = self.done if "{conversation}" in path else self.running
         return {
             "run": run,
             "conversation": self.conversation,
-            "id": letter_or_chat,
+            "id": named,
             "name": "manifest.json",
             "format": "openai",
-            "project": self.project,
+            "project": self.teaching if path.startswith("/v1/teaching") else self.project,
             "annotator": "chemistry",
         }
 
     def sent(self, call: str) -> list[str]:
         """The words of the call's body or, in the audit, of all calls before."""
-        earlier = [self.running, self.done, self.conversation, self.chat, f"{MARK}-letter"]
+        earlier = [self.running, self.done, self.conversation, self.chat, self.seat, f"{MARK}-letter"]
         return [f"{MARK}-done", f"{MARK}.jsonl", f"{MARK}-item", *(earlier if call == "ListAudit" else ())]
 
     def secrets(self) -> list[str]:
-        return [MARK, self.done, self.running, self.conversation, self.chat, self.kept, "of chemistry"]
+        return [MARK, self.done, self.running, self.conversation, self.chat, self.kept, self.seat, "of chemistry"]
 
     def revealed(self, content: str, *sent: str) -> list[str]:
         """The secrets in an answer, but for what the caller itself sent."""
@@ -114,6 +117,13 @@ def _annotated(at: Site) -> str:
     return str(project)
 
 
+def _seated(at: Site) -> tuple[str, str]:
+    """A project for teachers, and a seat in it."""
+    asked = {"name": f"{MARK} teaching", "bank": "arithmetic", "dialogues": 1}
+    project = str(at.call("POST", "/v1/teaching/projects", asked, token=THEIRS)["id"])
+    return project, str(at.call("POST", f"/v1/teaching/projects/{project}/next", {}, token=THEIRS)["id"])
+
+
 def _planted(at: Site, folder: Path) -> Place:
     problems = f"chemistry/{MARK}.jsonl"
     # As many as a forecast rests on.
@@ -129,6 +139,7 @@ def _planted(at: Site, folder: Path) -> Place:
     chat, left = (_talked(at) for _ in range(2))
     finished = at.call("POST", f"/v1/chats/{left}/finish", {"keep": True}, token=THEIRS)
     wait_until(lambda: finished["run"] in {run["id"] for run in at.call("GET", "/v1/runs", token=THEIRS)["runs"]})
+    teaching, seat = _seated(at)
     planted = Place(
         site=at,
         folder=folder,
@@ -138,6 +149,8 @@ def _planted(at: Site, folder: Path) -> Place:
         chat=chat,
         kept=finished["run"],
         project=_annotated(at),
+        teaching=teaching,
+        seat=seat,
     )
     asyncio.run(_bury(planted))
     wait_until(lambda: at.call("GET", "/v1/dead-letters", token=THEIRS)["letters"])

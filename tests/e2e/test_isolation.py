@@ -45,6 +45,9 @@ EXPECTED: dict[str, Answer] = {
         ("GetAnnotation", "ConsentToAnnotation", "NextAnnotation", "Annotate", "UndoAnnotation"), "unknown"
     ),
     **dict.fromkeys(("GetDispute", "Adjudicate", "ExportAnnotations"), "unknown"),
+    **dict.fromkeys(("ListTeaching", "AddTeaching"), "own"),
+    **dict.fromkeys(("GetTeaching", "NextSeat", "GetSeat", "CompareSolutions", "Teach"), "unknown"),
+    **dict.fromkeys(("EndSeat", "LeaveSeat", "RateStudent"), "unknown"),
 }
 JUDGED = {"solvable": "yes", "accurate": "yes", "appropriate": "yes"}
 OWN = {"recipe": "soliloquy", "problems": "physics", "conversations": 2}
@@ -64,6 +67,10 @@ BODIES: dict[str, Any] = {
     "AddAnnotation": {"name": "Ours", "scheme": "mathwell", "tasks": [{"item": "1", "shown": {"question": "2 + 2?"}}]},
     "Annotate": {"item": f"{MARK}-item", "values": JUDGED},
     "Adjudicate": {"item": f"{MARK}-item", "values": JUDGED},
+    "AddTeaching": {"name": "Ours", "bank": "arithmetic", "dialogues": 1},
+    "CompareSolutions": {"line": 1, "description": "It adds."},
+    "Teach": {"turn": 1, "text": "Hello!", "move": "generic"},
+    "RateStudent": {"values": {}},
 }
 # The least that a stream has to stay silent.
 SILENT_SECONDS = 2.0

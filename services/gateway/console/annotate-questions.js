@@ -78,7 +78,7 @@ export function questionForm({ project, scheme, item, values }, save, given = {}
 }
 
 /** The seconds for which the page was seen. */
-function visibleSeconds() {
+export function visibleSeconds() {
   let [total, since] = [0, document.hidden ? 0 : performance.now()];
   const seen = () => (since ? performance.now() - since : 0);
   const change = () => {

@@ -13,13 +13,14 @@ import { conversation } from "./reader.js";
 import { run } from "./run.js";
 import { runs } from "./runs.js";
 import * as session from "./session.js";
+import { teach } from "./teach.js";
 import { training } from "./training.js";
 import { messageOf, nothing, toast } from "./widgets.js";
 
 /** @import { Leave, ShowPage } from "./contract.d.ts" */
 
 /** @type {Record<string, ShowPage>} */
-const PAGES = { runs, compare, chat, annotate, pipeline, "dead-letters": letters, training, audit };
+const PAGES = { runs, compare, chat, annotate, teach, pipeline, "dead-letters": letters, training, audit };
 /** @type {Leave} */
 let leave = null;
 /** @type {symbol | null} */
@@ -63,7 +64,7 @@ async function route(event) {
   const needs = { pipeline: session.seesAll(), audit: session.maySteer() };
   for (const link of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-page]"))) {
     const name = link.dataset.page || "";
-    link.hidden = session.annotatesOnly() ? name !== "annotate" : needs[/** @type {keyof typeof needs} */ (name)] === false;
+    link.hidden = session.annotatesOnly() ? !["annotate", "teach"].includes(name) : needs[/** @type {keyof typeof needs} */ (name)] === false;
   }
   if (!session.mayRead()) return session.signIn(main, () => route(null));
   const show = page === "runs" && rest[0] ? (rest[1] ? conversation : run) : PAGES[page];

@@ -238,6 +238,36 @@ export interface AnnotationItem {
   items: number;
 }
 
+export interface TeachingProject {
+  id: string;
+  name: string;
+  recipe: string;
+  dialogues: number;
+  done: number;
+  own: number;
+  run: string;
+}
+
+export interface TeacherSeat {
+  /** Empty where no problem is left. */
+  id: string;
+  project: string;
+  state: "preparing" | "comparing" | "teacher" | "student" | "rating" | "keeping" | "done" | "unfit" | "left";
+  turn: number;
+  question: string;
+  solution: string;
+  student: string;
+  handed_in: string[];
+  messages: { role: "student" | "tutor"; text: string; move: string }[];
+  moves: { name: string; meaning: string }[];
+  turns_left: number;
+  seconds_left: number;
+  fault: string;
+  warnings: string[];
+  scheme: AnnotationScheme | null;
+  own: number;
+}
+
 export interface Dispute {
   item: string;
   shown: ShownItem;

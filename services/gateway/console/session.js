@@ -10,7 +10,7 @@ const PROVIDED = "oidc:";
 let session = { name: "", role: "", tenant: "", needed: false, sign_in: "" };
 
 export const mayRead = () => !session.needed || Boolean(session.role);
-/** Whether the reader sees annotation tasks and nothing else. */
+/** Whether the reader sees tasks for people and nothing else. */
 export const annotatesOnly = () => session.role === "annotator";
 export const maySteer = () => !session.needed || session.role === "operator";
 /** Whether the reader sees the work of all tenants. */

@@ -74,7 +74,7 @@ async def test_two_annotators_and_an_adjudicator_come_to_rows_that_tell_their_ag
             await judged(page, place, items, keys)
             # An annotator sees no other page.
             shown = "[...document.querySelectorAll('nav a')].filter((one) => !one.hidden).map((one) => one.textContent)"
-            assert await page.evaluate(shown) == ["Annotate"]
+            assert await page.evaluate(shown) == ["Annotate", "Teach"]
     async with chromium(tmp_path / "grace", offline=False) as page:
         await signed_in(page, installation)
         await gone(page, f"annotate/{place}/disputes", f"{items} problems: disputes")
