@@ -2,23 +2,22 @@
 
 import { element } from "../../../soliloquy/web/element.js";
 import { call } from "./api.js";
-import { choices } from "./choices.js";
 import { field, messageOf } from "./widgets.js";
 
-/** @import { TeachingProject } from "./contract.d.ts" */
+/** @import { Choices, TeachingProject } from "./contract.d.ts" */
 
-/** @param {(project: TeachingProject) => void} added */
-export function projectForm(added) {
+/** @param {Choices} offered @param {(project: TeachingProject) => void} added */
+export function projectForm({ problems: sources }, added) {
   const plain = { autocomplete: "off" };
   const name = element("input", { id: "teaching-name", maxlength: "80", ...plain });
-  const bank = element("select", { id: "teaching-bank" });
+  const banks = sources.filter(({ kind }) => kind === "bank");
+  const bank = element("select", { id: "teaching-bank" }, banks.map((one) => element("option", { value: one.name, selected: one.name === "arithmetic" }, one.name)));
   const file = element("input", { id: "teaching-file", type: "file", accept: ".jsonl,.ndjson" });
   const dialogues = element("input", { id: "teaching-dialogues", inputmode: "numeric", value: "20", ...plain });
   const fault = element("p", { class: "fault", role: "alert" });
   const form = element("form", { class: "card beginning", novalidate: true }, element("h2", null, "Add a project"),
     field("Name", name), field("Problems", bank), field("Or your own", file, "Lines of JSON, each with a question and its solution."),
     field("Dialogues", dialogues), fault, element("footer", null, element("button", { class: "primary" }, "Add")));
-  choices().then(({ problems }) => bank.append(...problems.filter(({ kind }) => kind === "bank").map((one) => element("option", { value: one.name, selected: one.name === "arithmetic" }, one.name))));
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     try {

@@ -1,8 +1,9 @@
 // The teacher's seat: the projects, and a problem with both solutions beside the dialogue with the student.
 
 import { element } from "../../../soliloquy/web/element.js";
-import { call, poll } from "./api.js";
 import { questionForm } from "./annotate-questions.js";
+import { call, poll } from "./api.js";
+import { choices } from "./choices.js";
 import { maySteer } from "./session.js";
 import { comparison, writing } from "./teach-forms.js";
 import { projectForm } from "./teach-project.js";
@@ -25,7 +26,7 @@ const WAITING = {
 /** @param {HTMLElement} main @param {string[]} path */
 export async function teach(main, [id]) {
   try {
-    if (!id) return projects(main, (await call("GET", PATH)).projects);
+    if (!id) return await projects(main, (await call("GET", PATH)).projects);
     return await teaching(main, await call("GET", `${PATH}/${encodeURIComponent(id)}`));
   } catch (error) {
     main.append(heading("Teach", id ? { back: BACK } : {}), nothing(messageOf(error)));
@@ -34,13 +35,14 @@ export async function teach(main, [id]) {
 }
 
 /** @param {HTMLElement} main @param {TeachingProject[]} all */
-function projects(main, all) {
+async function projects(main, all) {
+  const offered = maySteer() ? await choices() : null;
   const list = element("ul", { class: "projects" }, all.map((one) => element("li", { class: "card" },
     element("h2", null, element("a", { href: `#/teach/${one.id}` }, one.name)),
     facts(one.recipe, `${one.done} of ${one.dialogues} kept`, `${one.own} by you`),
     maySteer() && one.done ? element("p", { class: "tools" }, element("a", { href: `#/runs/${encodeURIComponent(one.run)}` }, "The dialogues")) : null)));
   main.append(heading("Teach", { note: NOTE }), all.length ? list : nothing("There is no project yet."));
-  if (maySteer()) main.append(projectForm((project) => (location.hash = `#/teach/${project.id}`)));
+  if (offered) main.append(projectForm(offered, (project) => (location.hash = `#/teach/${project.id}`)));
   return null;
 }
 
