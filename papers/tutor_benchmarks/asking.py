@@ -25,7 +25,7 @@ R = TypeVar("R")
 class BenchmarkSettings:
     asked: AttendedModels
     out: Path
-    # Of each task at most; None for all.
+    # The most of each task; None for all.
     cases: int | None
     in_flight: int
     name: str | None

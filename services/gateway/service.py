@@ -16,7 +16,6 @@ from soliloquy.runtime.validated_file import WatchedFile
 from soliloquy.v1 import gateway_pb2 as api
 from soliloquy.v1.runs_pb2 import RunState
 from soliloquy_services.gateway.access.tenants import TENANT, sees
-from soliloquy_services.gateway.annotation.store import Annotations
 from soliloquy_services.gateway.audit import Audit
 from soliloquy_services.gateway.datasets import read_conversation
 from soliloquy_services.gateway.dead_letters import MOST_REPLAYED, DeadLetters
@@ -31,7 +30,6 @@ from soliloquy_services.gateway.settings import GatewaySettings
 from soliloquy_services.gateway.shares import Shares
 from soliloquy_services.gateway.steering import Steering
 from soliloquy_services.gateway.store import Store
-from soliloquy_services.gateway.teaching.store import Seats
 from soliloquy_services.gateway.templates import Templates
 from soliloquy_services.gateway.topics import PipelineState, TopicFollower
 from soliloquy_services.gateway.watching import (
@@ -62,8 +60,7 @@ class Gateway:
         self._faults = faults
         self._runs = RunTable(settings.models, self._every_fault)
         self._store = Store(settings.database, settings.webhooks.urls)
-        self.annotations = Annotations(self._store.database)
-        self.seats = Seats(self._store.database)
+        self.database = self._store.database
         self._letters = DeadLetters(transport, self._sees)
         self.audit = Audit(transport)
         self._pipeline = PipelineState(transport, self._letters)

@@ -1,1 +1,1 @@
-"""What people say of conversations, turns, problems and pairs of replies, and how far they agree."""
+"""Judgements of people on conversations, turns, problems and pairs of replies, and how far they agree."""

@@ -19,7 +19,7 @@ _Text = Annotated[str, Field(min_length=1, max_length=400)]
 
 
 class Annotation(BaseModel):
-    """What one person has said of one item."""
+    """The judgement of one person on one item."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

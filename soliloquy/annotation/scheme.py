@@ -42,7 +42,7 @@ class Question(_Part):
     title: _Line
     asks: _Line
     kind: Literal["label", "scale", "span", "text"]
-    # Of a label or span; `ordered` says that each is more than the one before it.
+    # For a label or a span; `ordered` says that each is more than the one before it.
     labels: Sequence[Label] = ()
     ordered: bool = False
     several: bool = False
@@ -94,12 +94,12 @@ class Question(_Part):
 
 
 class Scheme(_Part):
-    """What is asked of each item of one kind."""
+    """The questions about each item of one kind."""
 
     name: _Name
     title: _Line
     unit: Unit
-    # What an annotator reads before the first item.
+    # Read by an annotator before the first item.
     guide: Annotated[str, Field(min_length=1, max_length=4_000)]
     questions: Annotated[Sequence[Question], Field(min_length=1, max_length=20)]
 

@@ -146,7 +146,7 @@ class Recipe:
     incomplete: Callable[[Conversation], str] = _not_solved
     # The prompts of the tutor's roles whose answers judge the conversation and are no part of it.
     judging: Collection[str] = ()
-    # What the student of a conversation had to learn; nothing in a recipe without a student.
+    # The goals of the student of a conversation; nothing in a recipe without a student.
     goals: Callable[[Conversation], Sequence[LearningGoal]] = _no_goals
     # The roles whose messages `check` judges; `best_of` in the settings of models is for them.
     ranked: Collection[str] = RANKED

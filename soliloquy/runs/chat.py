@@ -168,11 +168,12 @@ async def teaching(
     tutors: "ChatTutors", gateway: "Gateway", transport: Transport, settings: "ChatSettings"
 ) -> AsyncIterator["Teaching"]:
     """Seats teachers before students of the gateway's own model. Dialogues are published over the transport."""
+    from soliloquy_services.gateway.teaching.store import Seats
     from soliloquy_services.gateway.teaching.student import Student
     from soliloquy_services.gateway.teaching.teaching import Teaching
 
     student = Student(tutors.usual.handlers, seconds=settings.answer_seconds)
-    teaching = Teaching(gateway.seats, student, ChatProblems(), transport.publish)
+    teaching = Teaching(Seats(gateway.database), student, ChatProblems(), transport.publish)
     try:
         yield teaching
     finally:

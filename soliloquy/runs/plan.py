@@ -57,7 +57,7 @@ class Plan:
     prompts_sha256: dict[str, str]
     # The prompt files that differ from the recipe's own, by name.
     prompts: Mapping[str, str] = field(default_factory=dict)
-    # Of the problems and messages; empty for English.
+    # The language of problems and messages; empty for English.
     language: str = ""
     conversations: int
     seed: int

@@ -25,7 +25,7 @@ class AddAnnotation(_Body):
     # Lines of `soliloquy annotations sample`; `gold` has the right values of an item that tests annotators.
     tasks: Annotated[Sequence["AnnotationTask"], Field(min_length=1, max_length=MOST_ITEMS)]
     annotators_per_item: Annotated[int, Field(ge=1, le=20)] = 2
-    # What an annotator has to agree to before the first item; empty for nothing.
+    # The terms that an annotator agrees to before the first item; empty for none.
     consent: Annotated[str, Field(max_length=8_000)] = ""
 
 
@@ -94,7 +94,7 @@ class AnnotationRow(_Body):
 
 class AnnotationRows(_Body):
     annotations: Sequence[AnnotationRow]
-    # Of those items that test annotators: the share of right values, by pseudonym.
+    # The share of right values in the items that test annotators, by pseudonym.
     gold: Mapping[str, float]
 
 

@@ -22,7 +22,7 @@ from soliloquy_services.gateway.http.routes import HttpRoute, RequestContext
 from soliloquy_services.gateway.refusals import Code, Refusal, answered
 
 MOST_BYTES = 32 * 1024**2
-# Where no token is required, everybody on this machine is one annotator.
+# Everybody on this machine is one annotator where no token is required.
 _SOMEBODY = "somebody"
 _NOTHING_LEFT = NextItem(item="", shown={}, values={}, own=0, items=0)
 _NO_DISPUTE = DisputedItem(item="", shown={}, given={}, left=0)

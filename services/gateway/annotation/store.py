@@ -264,7 +264,7 @@ class Annotations:
         items, leases = self._database["annotation_items"], self._database["annotation_leases"]
         said, now = self._database["annotations"], self._database.now(connection)
         mine = select(leases.c.item).where(leases.c.project == row.id, leases.c.annotator == annotator)
-        # Whoever has annotated an item counts as long as the annotation is there, and others while they hold it.
+        # An annotator counts as long as the annotation is there, or while the item is before them.
         kept = select(said.c.item, said.c.annotator).where(said.c.project == row.id, said.c.round == _FIRST)
         holding = select(leases.c.item, leases.c.annotator).where(leases.c.project == row.id, leases.c.until > now)
         both = kept.union(holding).subquery()

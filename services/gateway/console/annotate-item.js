@@ -1,4 +1,4 @@
-// What an annotator sees of an item: the problem, what was said, the program, or two systems side by side.
+// An item as annotators see it: the problem, what was said, the program, or two systems side by side.
 
 import { element } from "../../../soliloquy/web/element.js";
 import { highlighted } from "../../../soliloquy/web/python.js";

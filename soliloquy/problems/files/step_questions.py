@@ -12,7 +12,7 @@ from soliloquy.v1.conversation_pb2 import Step
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Phrases:
-    """What a plan that was read in a solution says in place of a tutor's own words, in one language."""
+    """The words of a plan that was read in a solution, in one language."""
 
     result: str
     begin: str
@@ -23,7 +23,7 @@ class Phrases:
     asks_answer: str
     states_answer: str
     gives_answer: str
-    # Of a step that a model has read.
+    # For a step that a model has read.
     asks_sought: str
     finds_sought: str
 
