@@ -1,7 +1,7 @@
 """Keeps annotation projects in the gateway's database. Its methods block, as those of the index do: `call` them."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import Connection, Row, and_, delete, func, insert, or_, select, update
@@ -12,17 +12,16 @@ from soliloquy_services.gateway.access.tenants import sees
 from soliloquy_services.gateway.annotation.messages import (
     AddAnnotation,
     AnnotationProject,
-    AnnotationRow,
     AnnotationRows,
     DisputedItem,
     NextItem,
 )
+from soliloquy_services.gateway.annotation.results import DECIDED, FIRST, disputed, rows_of
 from soliloquy_services.gateway.database import Database
 from soliloquy_services.gateway.refusals import Code, Refusal
 
 # Somebody who leaves an item gives it back by then.
 LEASE_SECONDS = 1_800.0
-_FIRST, _DECIDED = "annotation", "adjudication"
 
 
 class Annotations:
@@ -102,12 +101,12 @@ class Annotations:
                 raise Refusal(
                     Code.NOT_NOW, f"the item {item[:80]!r} is not before this annotator: ask for the next one"
                 )
-            self._keep(connection, project, item, annotator, _FIRST, values, seconds)
+            self._keep(connection, project, item, annotator, FIRST, values, seconds)
 
     def undo(self, project: str, tenant: str, annotator: str) -> NextItem | None:
         """Takes the annotator's latest annotation back, and puts its item before them again."""
         table = self._database["annotations"]
-        own = and_(table.c.project == project, table.c.annotator == annotator, table.c.round == _FIRST)
+        own = and_(table.c.project == project, table.c.annotator == annotator, table.c.round == FIRST)
         with self._database.writing() as connection:
             row = self._row(connection, project, tenant)
             latest = connection.execute(select(table).where(own).order_by(table.c.at.desc())).first()
@@ -125,26 +124,7 @@ class Annotations:
 
     def disputed(self, project: str, tenant: str) -> DisputedItem | None:
         with self._database.reading() as connection:
-            row = self._row(connection, project, tenant)
-            scheme = Scheme.model_validate_json(row.scheme)
-            decisive = [one.name for one in scheme.questions if one.kind in ("label", "scale")]
-            by_item = self._given(connection, project)
-            disputes = [
-                item
-                for item, given in by_item.items()
-                if _DECIDED not in {one.round for one in given}
-                and len(given) >= row.per_item
-                and any(len({str(json.loads(one.given).get(name)) for one in given}) > 1 for name in decisive)
-            ]
-            if not disputes:
-                return None
-            names = self._pseudonyms(connection, project)
-            items = self._database["annotation_items"]
-            of_project = items.c.project == project, items.c.item.in_(disputes)
-            first = connection.execute(select(items).where(*of_project).order_by(items.c.place)).first()
-            assert first
-            given = {names[one.annotator]: json.loads(one.given) for one in by_item[first.item]}
-            return DisputedItem(item=first.item, shown=json.loads(first.shown), given=given, left=len(disputes))
+            return disputed(self._database, connection, self._row(connection, project, tenant))
 
     def decide(
         self, project: str, tenant: str, adjudicator: str, item: str, values: Mapping[str, Any], seconds: float
@@ -152,26 +132,11 @@ class Annotations:
         with self._database.writing() as connection:
             self._check(connection, self._row(connection, project, tenant), item, values)
             self._admit(connection, project, adjudicator)
-            self._keep(connection, project, item, adjudicator, _DECIDED, values, seconds)
+            self._keep(connection, project, item, adjudicator, DECIDED, values, seconds)
 
     def rows(self, project: str, tenant: str) -> AnnotationRows:
         with self._database.reading() as connection:
-            row = self._row(connection, project, tenant)
-            scheme, names = Scheme.model_validate_json(row.scheme), self._pseudonyms(connection, project)
-            found = [one for given in self._given(connection, project).values() for one in given]
-            rows = [
-                AnnotationRow(
-                    item=one.item,
-                    annotator=names[one.annotator],
-                    scheme=scheme.name,
-                    values=json.loads(one.given),
-                    seconds=one.seconds,
-                    at=one.at,
-                    round=one.round,
-                )
-                for one in found
-            ]
-            return AnnotationRows(annotations=rows, gold=self._gold(connection, project, rows))
+            return rows_of(self._database, connection, self._row(connection, project, tenant))
 
     def forget(self, annotator: str, tenant: str) -> int:
         """Deletes all that somebody has said in the tenant's projects, and who they are."""
@@ -197,7 +162,7 @@ class Annotations:
         items, said = self._database["annotation_items"], self._database["annotations"]
         given = (
             select(said.c.item, func.count().label("times"))
-            .where(said.c.project == row.id, said.c.round == _FIRST)
+            .where(said.c.project == row.id, said.c.round == FIRST)
             .group_by(said.c.item)
             .subquery()
         )
@@ -219,7 +184,7 @@ class Annotations:
 
     def _own(self, connection: Connection, project: str, annotator: str) -> int:
         said = self._database["annotations"]
-        own = said.c.project == project, said.c.annotator == annotator, said.c.round == _FIRST
+        own = said.c.project == project, said.c.annotator == annotator, said.c.round == FIRST
         return self._count(connection, said, *own)
 
     def _has_consented(self, connection: Connection, project: str, annotator: str) -> bool:
@@ -237,17 +202,12 @@ class Annotations:
         values = {"project": project, "annotator": annotator, "pseudonym": f"A{number}", "consented": now}
         connection.execute(insert(table).values(values))
 
-    def _pseudonyms(self, connection: Connection, project: str) -> dict[str, str]:
-        table = self._database["annotators"]
-        rows = connection.execute(select(table.c.annotator, table.c.pseudonym).where(table.c.project == project))
-        return {row.annotator: row.pseudonym for row in rows}
-
     def _held(self, connection: Connection, project: str, annotator: str) -> Row[Any] | None:
         """Returns the item that an annotator has before them and has not annotated."""
         items, leases = self._database["annotation_items"], self._database["annotation_leases"]
         said = self._database["annotations"]
         done = select(said.c.item).where(
-            said.c.project == project, said.c.annotator == annotator, said.c.round == _FIRST
+            said.c.project == project, said.c.annotator == annotator, said.c.round == FIRST
         )
         return connection.execute(
             select(items)
@@ -265,7 +225,7 @@ class Annotations:
         said, now = self._database["annotations"], self._database.now(connection)
         mine = select(leases.c.item).where(leases.c.project == row.id, leases.c.annotator == annotator)
         # An annotator counts as long as the annotation is there, or while the item is before them.
-        kept = select(said.c.item, said.c.annotator).where(said.c.project == row.id, said.c.round == _FIRST)
+        kept = select(said.c.item, said.c.annotator).where(said.c.project == row.id, said.c.round == FIRST)
         holding = select(leases.c.item, leases.c.annotator).where(leases.c.project == row.id, leases.c.until > now)
         both = kept.union(holding).subquery()
         counted = select(both.c.item, func.count().label("times")).group_by(both.c.item).subquery()
@@ -328,22 +288,3 @@ class Annotations:
         same = [table.c[name] == value for name, value in key.items()]
         if not connection.execute(update(table).where(*same).values(said)).rowcount:
             connection.execute(insert(table).values(key | said))
-
-    def _given(self, connection: Connection, project: str) -> dict[str, list[Row[Any]]]:
-        table = self._database["annotations"]
-        found: dict[str, list[Row[Any]]] = {}
-        for row in connection.execute(select(table).where(table.c.project == project).order_by(table.c.at)):
-            found.setdefault(row.item, []).append(row)
-        return found
-
-    def _gold(self, connection: Connection, project: str, rows: Sequence[AnnotationRow]) -> dict[str, float]:
-        items = self._database["annotation_items"]
-        known = connection.execute(select(items).where(items.c.project == project, items.c.gold != ""))
-        right = {row.item: json.loads(row.gold) for row in known}
-        hits: dict[str, list[bool]] = {}
-        for row in rows:
-            if row.round == _FIRST:
-                hits.setdefault(row.annotator, []).extend(
-                    row.values.get(name) == value for name, value in right.get(row.item, {}).items()
-                )
-        return {name: sum(of) / len(of) for name, of in sorted(hits.items()) if of}
