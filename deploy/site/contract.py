@@ -20,6 +20,7 @@ from soliloquy_services.gateway.chat.routes import ChatRoutes
 from soliloquy_services.gateway.http.application import routes
 from soliloquy_services.gateway.http.openapi import comments, openapi
 from soliloquy_services.gateway.settings import GatewaySettings
+from soliloquy_services.gateway.teaching.routes import TeachingRoutes
 
 Schema = Mapping[str, Any]
 
@@ -27,7 +28,9 @@ Schema = Mapping[str, Any]
 def api_page() -> str:
     # A route is described without what answers it.
     nothing = cast(Any, None)
-    document = openapi((*routes(nothing, GatewaySettings()), *ChatRoutes(chats=nothing, completions=nothing).all()))
+    chats = ChatRoutes(chats=nothing, completions=nothing).all()
+    teaching = TeachingRoutes(nothing, lasting=True).all()
+    document = openapi((*routes(nothing, GatewaySettings()), *chats, *teaching))
     operations = [
         (method.upper(), path, one) for path, methods in document["paths"].items() for method, one in methods.items()
     ]

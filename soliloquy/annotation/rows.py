@@ -34,9 +34,11 @@ class Annotation(BaseModel):
 
 
 def read_annotations(file: Path) -> list[Annotation]:
-    """Raises Failure for a row that is none."""
-    found = []
-    for number, line in enumerate(_lines(file), start=1):
+    """Reads lines, or the gateway's answer as it is; raises Failure for a row that is none."""
+    found, lines = [], [*_lines(file)]
+    if len(lines) == 1 and (answered := _answer(lines[0])) is not None:
+        lines = answered
+    for number, line in enumerate(lines, start=1):
         try:
             found.append(Annotation.model_validate_json(line))
         except ValidationError as error:
@@ -51,6 +53,16 @@ def _lines(file: Path) -> Iterator[str]:
         yield from filter(str.strip, read_regular_text(file).splitlines())
     except (OSError, UnicodeError) as error:
         raise Failure(f"{file} cannot be read: {error}") from error
+
+
+def _answer(line: str) -> list[str] | None:
+    """Returns the rows in an answer of the gateway; None for a row."""
+    try:
+        answer = json.loads(line)
+    except ValueError:
+        return None
+    rows = answer.get("annotations") if isinstance(answer, dict) else None
+    return [json.dumps(row) for row in rows] if isinstance(rows, list) else None
 
 
 def written(annotations: Iterable[Annotation]) -> Iterator[str]:

@@ -116,7 +116,7 @@ def init(
     lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in options.items()]
     file.write_text("".join(lines) + models, "utf-8")
     echo(f"wrote {file}")
-    if source.count and conversations > source.count:
+    if source.count and conversations >= 2 * source.count:
         repeated = f"each is talked through about {conversations / source.count:.0f} times, by other students"
         echo(f"{conversations} conversations about {source.count} of your problems: {repeated}")
     if models and conversations > PILOT:

@@ -61,9 +61,13 @@ class Observation:
 
 
 def completion_of(answer: str | Completion) -> Completion:
-    """Returns a policy's answer as that of a model."""
+    """Returns a policy's answer as that of a model; raises Failure for what no model could answer."""
     if isinstance(answer, Completion):
         return answer
+    try:
+        str.encode(answer)
+    except (TypeError, UnicodeEncodeError) as error:
+        raise Failure(f"an answer is text or a Completion: {error}") from error
     return Completion(text=answer, model="policy", engine="gym", finish=FINISH_STOP)
 
 
@@ -125,14 +129,16 @@ class Episode:
     async def step(self, answer: str | Completion) -> Observation | None:
         """Answers the last observation and returns the next one; None once the conversation has ended.
 
-        Raises EpisodeFailed. A Completion also tells the model, its tokens and why it stopped.
+        Raises EpisodeFailed, or Failure for what is no answer, after which the episode still waits. A Completion also
+        tells the model, its tokens and why it stopped.
         """
         if self._answer is None:
             raise Failure(
                 "the episode is over" if self.is_over else "the episode waits for no answer: call reset() first"
             )
+        completion = completion_of(answer)
         waiting, self._answer, self._asked = self._answer, None, None
-        waiting.set_result(completion_of(answer))
+        waiting.set_result(completion)
         return await self._next()
 
     async def stand_in(self, model: Model | None = None) -> Completion:

@@ -158,6 +158,8 @@ class Gym:
         """Returns the conversation about the problem at this place of the run, in its first or another attempt."""
         from soliloquy_services.curriculum.handler import attempt_at, opening_event
 
+        if ordinal < 0:
+            raise Failure(f"there is no episode {ordinal}: episodes count from 0")
         problem = self._source.problem(self.run.seed, ordinal)
         conversation = attempt_at(problem, run=self.run, ordinal=ordinal, attempt=attempt)
         if not conversation.problem.HasField("ledger"):

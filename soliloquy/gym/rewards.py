@@ -7,6 +7,7 @@ policy says about itself earns anything.
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 
 from soliloquy.gym.assessment import TABLE, Assessment
@@ -44,6 +45,8 @@ def weights_of(source: Mapping[str, float] | Path | None) -> Mapping[str, float]
         raise Failure(f"{source}: {error}: a file of weights has a table [weights]") from error
     if unknown := next((name for name in own if name not in WEIGHTS), None):
         raise Failure(f"weights: there is no component {unknown!r}{did_you_mean(unknown, WEIGHTS)}")
+    if wrong := next((name for name, weight in own.items() if not 0 <= weight < inf), None):
+        raise Failure(f"weights: {wrong} = {own[wrong]}: a weight is a number from 0 up")
     return {**WEIGHTS, **own}
 
 

@@ -20,6 +20,7 @@ from soliloquy_services.gateway.annotation.store import Annotations
 from soliloquy_services.gateway.http.parsing import parse_body
 from soliloquy_services.gateway.http.routes import HttpRoute, RequestContext
 from soliloquy_services.gateway.refusals import Code, Refusal, answered
+from soliloquy_services.gateway.service import Gateway
 
 MOST_BYTES = 32 * 1024**2
 # Everybody on this machine is one annotator where no token is required.
@@ -32,10 +33,14 @@ T = TypeVar("T")
 
 
 class AnnotationRoutes:
-    def __init__(self, annotations: Annotations, *, lasting: bool) -> None:
+    def __init__(self, gateway: Gateway, *, lasting: bool) -> None:
         """`lasting` says that the database outlives the gateway."""
-        self._annotations = annotations
+        self._gateway = gateway
         self._lasting = lasting
+
+    @property
+    def _annotations(self) -> Annotations:
+        return Annotations(self._gateway.database)
 
     def all(self) -> tuple[HttpRoute, ...]:
         projects, one = "/v1/annotation/projects", "/v1/annotation/projects/{project}"

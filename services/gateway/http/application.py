@@ -22,7 +22,6 @@ from soliloquy.web import FOLDER as SHARED
 from soliloquy_services.gateway.access.access import REFUSAL_SECONDS, Access, AuditRecord, Credentials
 from soliloquy_services.gateway.access.hosts import names_loopback, same_origin
 from soliloquy_services.gateway.annotation.routes import AnnotationRoutes
-from soliloquy_services.gateway.annotation.store import Annotations
 from soliloquy_services.gateway.http.answers import error_response, json_response, not_offered
 from soliloquy_services.gateway.http.choices import choices
 from soliloquy_services.gateway.http.connection import certificate_of, lost_within
@@ -73,7 +72,7 @@ def routes(gateway: Gateway, settings: GatewaySettings) -> tuple[HttpRoute, ...]
         *Downloads(gateway, settings.datasets).routes(),
         choices(gateway, settings.models),
         problems(gateway),
-        *AnnotationRoutes(Annotations(gateway.database), lasting=bool(settings.database)).all(),
+        *AnnotationRoutes(gateway, lasting=bool(settings.database)).all(),
         training(settings.adapters, settings.evaluations),
         *SESSION,
     )

@@ -100,6 +100,10 @@ def test_a_report_says_how_each_annotator_agrees_with_the_others(tmp_path: Path)
     file = tmp_path / "given.jsonl"
     file.write_text("".join(written(given)), "utf-8")
     assert read_annotations(file) == given
+    # As the gateway answers.
+    answer = tmp_path / "answer.json"
+    answer.write_text(json.dumps({"annotations": [one.model_dump() for one in given], "gold": {}}), "utf-8")
+    assert read_annotations(answer) == given
     printed = CliRunner().invoke(commands, ["annotations", "agreement", str(file), "--scheme", "mathwell", "--json"])
     assert json.loads(printed.stdout) == found
 

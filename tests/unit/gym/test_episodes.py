@@ -190,6 +190,18 @@ async def test_an_episode_that_is_left_can_be_begun_again(gym: Gym) -> None:
         await episode.step("y")
 
 
+async def test_what_is_no_answer_is_refused_and_the_episode_waits_on(gym: Gym) -> None:
+    episode = gym.episode(0)
+    await episode.reset()
+    for nothing in (None, 3, "\ud800"):
+        with pytest.raises(Failure, match="an answer is text or a Completion"):
+            await episode.step(nothing)  # type: ignore[arg-type]
+    assert await episode.step(await episode.stand_in()) is not None
+    await episode.close()
+    with pytest.raises(Failure, match="there is no episode -1"):
+        gym.episode(-1)
+
+
 def test_a_gym_without_asyncio_plays_the_same() -> None:
     with SyncGym("soliloquy", "physics", SEED, sandbox=DESK) as gym:
         episode = gym.episode(3)

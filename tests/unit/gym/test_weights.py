@@ -23,6 +23,12 @@ def test_an_unknown_component_is_refused_with_the_nearest_one() -> None:
         weights_of({"verdicts": 1.0})
 
 
+@pytest.mark.parametrize("weight", [-1.0, float("nan"), float("inf")])
+def test_a_weight_that_is_no_number_from_0_up_is_refused(weight: float) -> None:
+    with pytest.raises(Failure, match=r"weights: verdict = .*: a weight is a number from 0 up"):
+        weights_of({"verdict": weight})
+
+
 async def test_a_judge_adds_an_opinion_with_the_weight_that_it_is_given() -> None:
     async def judge(conversation: Conversation) -> float:
         return 1 / len(conversation.turns)
