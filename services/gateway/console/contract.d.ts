@@ -258,6 +258,7 @@ export interface TeacherSeat {
   solution: string;
   student: string;
   handed_in: string[];
+  plan: string[];
   messages: { role: "student" | "tutor"; text: string; move: string }[];
   moves: { name: string; meaning: string }[];
   turns_left: number;

@@ -2,21 +2,25 @@
 
 import { element } from "../../../soliloquy/web/element.js";
 import { call } from "./api.js";
-import { field, messageOf } from "./widgets.js";
+import { field, messageOf, recipeChoice } from "./widgets.js";
 
 /** @import { Choices, TeachingProject } from "./contract.d.ts" */
 
+const SEATED = ["mathdial", "scaffold"];
+
 /** @param {Choices} offered @param {(project: TeachingProject) => void} added */
-export function projectForm({ problems: sources }, added) {
+export function projectForm({ problems: sources, recipes }, added) {
   const plain = { autocomplete: "off" };
   const name = element("input", { id: "teaching-name", maxlength: "80", ...plain });
   const banks = sources.filter(({ kind }) => kind === "bank");
   const bank = element("select", { id: "teaching-bank" }, banks.map((one) => element("option", { value: one.name, selected: one.name === "arithmetic" }, one.name)));
+  const recipe = recipeChoice("teaching-recipe", recipes.filter(({ name }) => SEATED.includes(name)));
+  recipe.value = SEATED[0];
   const file = element("input", { id: "teaching-file", type: "file", accept: ".jsonl,.ndjson" });
   const dialogues = element("input", { id: "teaching-dialogues", inputmode: "numeric", value: "20", ...plain });
   const fault = element("p", { class: "fault", role: "alert" });
   const form = element("form", { class: "card beginning", novalidate: true }, element("h2", null, "Add a project"),
-    field("Name", name), field("Problems", bank), field("Or your own", file, "Lines of JSON, each with a question and its solution."),
+    field("Name", name), field("Recipe", recipe), field("Problems", bank), field("Or your own", file, "Lines of JSON, each with a question and its solution."),
     field("Dialogues", dialogues), fault, element("footer", null, element("button", { class: "primary" }, "Add")));
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
@@ -27,7 +31,7 @@ export function projectForm({ problems: sources }, added) {
         return { question, solution };
       });
       const source = problems.length ? { problems } : { bank: bank.value, dialogues: Number(dialogues.value) };
-      added(await call("POST", "/v1/teaching/projects", { name: name.value.trim() || "Teaching", recipe: "mathdial", ...source }));
+      added(await call("POST", "/v1/teaching/projects", { name: name.value.trim() || "Teaching", recipe: recipe.value, ...source }));
     } catch (error) {
       fault.textContent = messageOf(error);
     }

@@ -108,10 +108,11 @@ function waiting(seat) {
 }
 
 /** The problem, its solution and the student's, as the paper shows them to a teacher. @param {TeacherSeat} seat */
-function problem({ question, solution, student, handed_in }) {
+function problem({ question, solution, student, handed_in, plan }) {
   return element("section", { class: "item", "aria-label": "The problem", tabindex: "0" },
     element("h2", { class: "question" }, question),
     element("h3", null, "The solution"), element("p", { class: "written" }, solution),
+    plan.length ? [element("h3", null, "The plan"), element("ol", { class: "written" }, plan.map((line) => element("li", null, line)))] : null,
     handed_in.length ? [element("h3", null, `${student || "The student"}'s solution`), element("ol", { class: "written" }, handed_in.map((line) => element("li", null, line)))] : null);
 }
 

@@ -96,6 +96,8 @@ class SeatView(_Body):
     student: str = ""
     # The lines of the student's wrong solution.
     handed_in: Sequence[str] = ()
+    # The plan that the dialogue follows, where the recipe has one.
+    plan: Sequence[str] = ()
     messages: Sequence[TeacherMessage] = ()
     moves: Sequence[TeacherMove] = ()
     # The bounds: messages and seconds that are left to the teacher.

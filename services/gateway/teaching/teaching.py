@@ -128,17 +128,22 @@ class Teaching:
 
     async def end(self, seat: str) -> SeatView:
         """Ends the dialogue; a student who is still to answer is not waited for."""
-        stored = await self._found(seat, State.TEACHER, State.STUDENT)
-        if not any(turn.tutor.text for turn in stored.conversation.turns):
-            raise Refusal(Code.NOT_NOW, "nothing has been said yet: write a message first, or leave the problem")
-        return await self._commit(stored, State.RATING)
+
+        def check(stored: StoredSeat) -> None:
+            _expect(stored, State.TEACHER, State.STUDENT)
+            if not any(turn.tutor.text for turn in stored.conversation.turns):
+                raise Refusal(Code.NOT_NOW, "nothing has been said yet: write a message first, or leave the problem")
+
+        return await self._stop(seat, State.RATING, check)
 
     async def leave(self, seat: str) -> SeatView:
         """Gives the problem up: its dialogue is not kept."""
-        stored = await self._found(seat)
-        if stored.state in (State.KEEPING, State.DONE):
-            raise Refusal(Code.NOT_NOW, "this dialogue is finished, and kept")
-        return await self._commit(stored, State.LEFT)
+
+        def check(stored: StoredSeat) -> None:
+            if stored.state in (State.KEEPING, State.DONE):
+                raise Refusal(Code.NOT_NOW, "this dialogue is finished, and kept")
+
+        return await self._stop(seat, State.LEFT, check)
 
     async def rate(self, seat: str, given: RateStudent) -> SeatView:
         """Commits the teacher's answers, and has the dialogue kept as data."""
@@ -164,6 +169,13 @@ class Teaching:
         if not await self._seats.call(self._seats.change, stored, state, stored.conversation):
             raise Refusal(Code.NOT_NOW, "this seat has changed on another page: load it again")
         return await self.show(stored.id)
+
+    async def _stop(self, seat: str, state: State, check: Callable[[StoredSeat], None]) -> SeatView:
+        """Commits a state that no answer of the student keeps off, whichever comes first."""
+        while True:
+            check(stored := await self._found(seat))
+            if await self._seats.call(self._seats.change, stored, state, stored.conversation):
+                return await self.show(seat)
 
     def _begun(self, project: Project, place: int) -> Conversation:
         asked = project.asked

@@ -23,6 +23,7 @@ def view(stored: StoredSeat, recipe: Seat, fault: str) -> SeatView:
         solution=conversation.problem.solution,
         student=recipe.student_name(conversation),
         handed_in=recipe.handed_in(conversation).splitlines(),
+        plan=list(recipe.plan(conversation)),
         messages=list(_messages(conversation)),
         moves=[TeacherMove(name=name, meaning=meaning) for name, meaning in recipe.moves.items()],
         turns_left=max(0, recipe.most_turns - sum(1 for turn in conversation.turns if turn.tutor.text)),

@@ -19,7 +19,7 @@ from soliloquy.recipes.mathdial.labels_pb2 import ConversationLabels
 from soliloquy.recipes.mathdial.moves import EVALUATIONS, FAREWELL, intent_name, move_name
 from soliloquy.recipes.mathdial.prompting import TEMPLATES, grounded, outset, tutor_prompts
 from soliloquy.recipes.recipe import Lesson, ReplyContext, TrainingMessage
-from soliloquy.recipes.seat import is_taught
+from soliloquy.recipes.seat import refuse_taught
 from soliloquy.recipes.templates import Templates
 from soliloquy.runtime.ask import Prompt
 from soliloquy.runtime.retry import Refused
@@ -60,8 +60,7 @@ def _said(conversation: Conversation, turn: Turn) -> Iterator[tuple[str, str]]:
 def _check(conversation: Conversation) -> None:
     if not ConversationLabels.FromString(conversation.labels).reasons_wanted and not conversation.person:
         raise Refused("an imported conversation has no prompts: use layout: replies")
-    if is_taught(conversation):
-        raise Refused("a person who tutors answers no prompts: use layout: replies")
+    refuse_taught(conversation)
 
 
 def _answers(conversation: Conversation, turn: Turn) -> Iterator[str]:

@@ -11,20 +11,14 @@ from soliloquy.recipes.mathdial.confusion import confusion_of, labelled
 from soliloquy.recipes.mathdial.labels_pb2 import ConversationLabels, TutorLabels
 from soliloquy.recipes.mathdial.moves import TEMPLATES
 from soliloquy.recipes.mathdial.policy import POLICY
-from soliloquy.recipes.seat import Seat
+from soliloquy.recipes.seat import Seat, record_resolution
 from soliloquy.runtime.files import table_beside
 from soliloquy.truth.locales import gloss
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, Resolution
+from soliloquy.v1.conversation_pb2 import Conversation
 
 _BOUNDS = table_beside(__file__, "seat.toml")
 _MOVES = TEMPLATES.own.table("moves")
 _TELLING = "telling"
-# How the dialogue ended, by the questionnaire's answer.
-_ENDINGS = {
-    "yes": (Ending.ENDING_SOLVED, Resolution.RESOLUTION_SOLVED),
-    "revealed": (Ending.ENDING_SOLVED, Resolution.RESOLUTION_REVEALED),
-    "no": (Ending.ENDING_TURN_LIMIT, Resolution.RESOLUTION_UNSOLVED),
-}
 
 
 def _record_comparison(conversation: Conversation, description: str) -> None:
@@ -59,7 +53,7 @@ def _record_answers(conversation: Conversation, answers: Mapping[str, Any]) -> N
     labels.typical_confusion = answers["confusion_typical"]
     labels.typical_interactions = answers["interaction_typical"]
     conversation.labels = labels.SerializeToString()
-    conversation.ending, conversation.resolution = _ENDINGS[answers["resolved"]]
+    record_resolution(conversation, answers)
 
 
 SEAT = Seat(

@@ -8,11 +8,13 @@ from soliloquy.recipes.scaffold.answers import plan_lines, tutored_text
 from soliloquy.recipes.scaffold.memory import plan_of
 from soliloquy.recipes.scaffold.prompting import chat_preamble, tutoring
 from soliloquy.recipes.scaffold.states import NAMES, found_state
+from soliloquy.recipes.seat import refuse_taught
 from soliloquy.v1.conversation_pb2 import Conversation, Turn
 
 
 def lessons(conversation: Conversation) -> list[Lesson]:
     """Lists the plan's example first, then the turns."""
+    refuse_taught(conversation)
     problem = conversation.problem
     plan = plan_of(problem)
     planned = []
@@ -30,6 +32,7 @@ def lessons(conversation: Conversation) -> list[Lesson]:
 
 def dialogue(conversation: Conversation) -> list[TrainingMessage]:
     """Writes the conversation as one chat of the student's messages and the three parts of the tutor's turns."""
+    refuse_taught(conversation)
     return chat(conversation, chat_preamble(conversation), lambda turn: [("assistant", _answer(turn, told=False))])
 
 

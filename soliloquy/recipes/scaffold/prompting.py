@@ -25,6 +25,7 @@ from soliloquy.recipes.scaffold.states import (
     states,
     told_state,
 )
+from soliloquy.recipes.seat import is_taught
 from soliloquy.recipes.templates import Templates, Texts, fill, one_line, transcript
 from soliloquy.recipes.words import words, written
 from soliloquy.runtime.ask import Prompt
@@ -176,7 +177,7 @@ def _try_prompts(conversation: Conversation, tried: Turn, *, answered: bool) -> 
     if tried.HasField("calculation"):
         yield describing(conversation, tried)
         yield from program_prompts(_texts(conversation), tried.calculation)
-    if answered:
+    if answered and not is_taught(conversation):
         yield tutoring(conversation, tried)
 
 

@@ -17,6 +17,7 @@ from soliloquy.recipes.scaffold import (
 from soliloquy.recipes.scaffold.answers import Tutored
 from soliloquy.recipes.scaffold.memory import glossed_with_plan
 from soliloquy.recipes.scaffold.policy import POLICY
+from soliloquy.recipes.scaffold.seat import SEAT
 
 RECIPE = Recipe(
     title="Dialogues along a plan",
@@ -47,4 +48,5 @@ RECIPE = Recipe(
         record_student=student.record_message,
         record_tutor=student.record_reply,
     ),
+    seat=SEAT,
 )

@@ -19,6 +19,7 @@ from soliloquy.runs.assembly import conversation_handlers
 from soliloquy.runs.chat import ChatProblems
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.events import Event
+from soliloquy.runtime.retry import Refused
 from soliloquy.v1.conversation_pb2 import Conversation, Ending
 from soliloquy.v1.events_pb2 import ConversationFinished
 from soliloquy_services.gateway.access.access import CALLER
@@ -231,11 +232,27 @@ async def test_the_dialogue_ends_at_its_bounds(opened: School) -> None:
         await opened.teaching.say(seat.id, Teach(turn=seat.turn + 1, text="More", move="focus"))
 
 
+async def test_a_teacher_follows_the_plan_of_the_recipe_scaffold(opened: School) -> None:
+    project = await opened.teaching.add(ASKED.model_copy(update={"recipe": "scaffold"}))
+    taken = await opened.teaching.next(project.id)
+    seat = await opened.until(taken.id, State.TEACHER)
+    assert all((seat.plan, seat.messages))
+    assert not seat.moves
+    seat = await opened.taught(seat, *[("", f"What comes next, at number {number}?") for number in range(3)])
+    assert [one.role for one in seat.messages] == ["student", "tutor"] * 3 + ["student"]
+    kept = await opened.finished(seat)
+    recipe = find("scaffold")
+    assert recipe.record(kept)["tutor_persona"] == "a person"
+    assert {prompt.name for _, prompt in recipe.prompts(kept)}.isdisjoint({"scaffold/tutoring"})
+    with pytest.raises(Refused, match="answers no prompts"):
+        recipe.lessons(kept)
+
+
 async def test_bad_projects_moves_and_answers_are_refused(opened: School) -> None:
     for asked, told in (
         ({"bank": ""}, "send either bank or problems"),
         ({"bank": "nowhere"}, "there is no bank 'nowhere'"),
-        ({"recipe": "mathwell"}, "seats no teacher: use mathdial"),
+        ({"recipe": "mathwell"}, "seats no teacher: use mathdial or scaffold"),
     ):
         with pytest.raises(Refusal, match=told):
             await opened.teaching.add(ASKED.model_copy(update=asked))
