@@ -6,7 +6,7 @@ import { field, messageOf, recipeChoice } from "./widgets.js";
 
 /** @import { Choices, TeachingProject } from "./contract.d.ts" */
 
-const SEATED = ["mathdial", "scaffold"];
+const SEATED = ["mathdial", "soliloquy", "scaffold"];
 
 /** @param {Choices} offered @param {(project: TeachingProject) => void} added */
 export function projectForm({ problems: sources, recipes }, added) {

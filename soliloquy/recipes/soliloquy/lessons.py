@@ -7,6 +7,7 @@ from soliloquy.recipes.codegen import written_answers
 from soliloquy.recipes.codes import EVALUATION_LETTERS
 from soliloquy.recipes.lessons import calculation_in_chat, chat, lessons_of
 from soliloquy.recipes.recipe import Lesson, TrainingMessage
+from soliloquy.recipes.seat import refuse_taught
 from soliloquy.recipes.soliloquy.answers import Reply
 from soliloquy.recipes.soliloquy.codes import STATE_LETTERS
 from soliloquy.recipes.soliloquy.labels_pb2 import TutorLabels
@@ -16,11 +17,13 @@ from soliloquy.v1.conversation_pb2 import Conversation, Turn, TutorReply
 
 def lessons(conversation: Conversation) -> list[Lesson]:
     """Lists the examples in prompt order; skips programs that failed, but keeps the ones that fixed them."""
+    refuse_taught(conversation)
     return lessons_of(tutor_prompts(conversation), _answers)
 
 
 def dialogue(conversation: Conversation) -> list[TrainingMessage]:
     """Writes the conversation as one chat, with the program's output as a tool message."""
+    refuse_taught(conversation)
     return chat(conversation, chat_preamble(conversation), _said)
 
 

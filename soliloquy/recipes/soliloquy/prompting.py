@@ -12,6 +12,7 @@ from soliloquy.recipes.learner.knowledge import EVIDENCE, Shares
 from soliloquy.recipes.prompt_checks import ANY, Kind
 from soliloquy.recipes.prompts import beside
 from soliloquy.recipes.reader import readings
+from soliloquy.recipes.seat import is_taught
 from soliloquy.recipes.soliloquy.facts import Facts
 from soliloquy.recipes.soliloquy.labels_pb2 import StudentLabels
 from soliloquy.recipes.soliloquy.progress import is_asked_for_reason, progress_by_turn
@@ -194,7 +195,7 @@ def conversation_prompts(conversation: Conversation) -> list[tuple[int, Prompt]]
             before = conversation.turns[: turn.number - 1]
             given.append((turn.number, student(conversation, before, turn.student)))
         given += readings(TEMPLATES, conversation, turn)
-        given += [(turn.number, prompt) for prompt in prompts]
+        given += [(turn.number, prompt) for prompt in prompts if not is_taught(conversation)]
     return given
 
 

@@ -5,6 +5,7 @@ from soliloquy.recipes.person import Guide, Person
 from soliloquy.recipes.recipe import Recipe
 from soliloquy.recipes.soliloquy import codes, composer, goals, lessons, planner, prompting, rules, student, truth
 from soliloquy.recipes.soliloquy.answers import Reply
+from soliloquy.recipes.soliloquy.seat import SEAT
 from soliloquy.runtime.files import table_beside
 
 RECIPE = Recipe(
@@ -29,4 +30,5 @@ RECIPE = Recipe(
         visible_text=dict.fromkeys(("soliloquy/received_python", "soliloquy/no_python"), Reply.text_so_far),
         guide=Guide(**table_beside(__file__, "guide.toml")),
     ),
+    seat=SEAT,
 )

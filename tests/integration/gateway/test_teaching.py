@@ -232,27 +232,30 @@ async def test_the_dialogue_ends_at_its_bounds(opened: School) -> None:
         await opened.teaching.say(seat.id, Teach(turn=seat.turn + 1, text="More", move="focus"))
 
 
-async def test_a_teacher_follows_the_plan_of_the_recipe_scaffold(opened: School) -> None:
-    project = await opened.teaching.add(ASKED.model_copy(update={"recipe": "scaffold"}))
+@pytest.mark.parametrize(("name", "moves"), [("scaffold", ("", "", "")), ("soliloquy", ("stay", "stay", "next"))])
+async def test_a_teacher_has_the_students_of_other_recipes(opened: School, name: str, moves: Sequence[str]) -> None:
+    project = await opened.teaching.add(ASKED.model_copy(update={"recipe": name}))
     taken = await opened.teaching.next(project.id)
     seat = await opened.until(taken.id, State.TEACHER)
-    assert all((seat.plan, seat.messages))
-    assert not seat.moves
-    seat = await opened.taught(seat, *[("", f"What comes next, at number {number}?") for number in range(3)])
+    assert bool(seat.plan) == (name == "scaffold")
+    said = [(move, f"What comes next, at number {number}?") for number, move in enumerate(moves)]
+    seat = await opened.taught(seat, *said)
     assert [one.role for one in seat.messages] == ["student", "tutor"] * 3 + ["student"]
     kept = await opened.finished(seat)
-    recipe = find("scaffold")
+    recipe = find(name)
     assert recipe.record(kept)["tutor_persona"] == "a person"
-    assert {prompt.name for _, prompt in recipe.prompts(kept)}.isdisjoint({"scaffold/tutoring"})
-    with pytest.raises(Refused, match="answers no prompts"):
-        recipe.lessons(kept)
+    asked = {prompt.name.removeprefix(f"{name}/") for _, prompt in recipe.prompts(kept)}
+    assert asked.isdisjoint({"deciding", "tutoring", "received_python", "no_python"})
+    for samples in (recipe.lessons, recipe.dialogue):
+        with pytest.raises(Refused, match="answers no prompts"):
+            samples(kept)
 
 
 async def test_bad_projects_moves_and_answers_are_refused(opened: School) -> None:
     for asked, told in (
         ({"bank": ""}, "send either bank or problems"),
         ({"bank": "nowhere"}, "there is no bank 'nowhere'"),
-        ({"recipe": "mathwell"}, "seats no teacher: use mathdial or scaffold"),
+        ({"recipe": "mathwell"}, "seats no teacher: use mathdial or scaffold or soliloquy"),
     ):
         with pytest.raises(Refusal, match=told):
             await opened.teaching.add(ASKED.model_copy(update=asked))
