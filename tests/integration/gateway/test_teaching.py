@@ -14,7 +14,7 @@ from soliloquy.dataset.exports.exporting import export
 from soliloquy.dataset.exports.format import ExportOptions
 from soliloquy.dataset.reading import Dataset
 from soliloquy.recipes.mathdial.confusion import confusion_of
-from soliloquy.recipes.recipe import find
+from soliloquy.recipes.recipe import ReplyContext, find
 from soliloquy.runs.assembly import conversation_handlers
 from soliloquy.runs.chat import ChatProblems
 from soliloquy.runs.model import ModelSettings, scripted_model
@@ -136,6 +136,7 @@ async def test_a_teacher_sees_both_solutions_chooses_moves_and_the_dialogue_is_k
     assert recipe.judge(kept).faults == []
     assert confusion_of(kept.problem.enrichment).description == "It adds the wrong things."
     assert {prompt.name for _, prompt in recipe.prompts(kept)}.isdisjoint({"mathdial/choosing", "mathdial/replying"})
+    assert len(recipe.replies(kept, ReplyContext()) if recipe.replies else []) == 3
     assert (await opened.teaching.project(project.id)).own == 1
 
 
