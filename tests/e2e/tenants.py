@@ -119,7 +119,7 @@ def _annotated(at: Site) -> str:
 
 def _seated(at: Site) -> tuple[str, str]:
     """A project for teachers, and a seat in it."""
-    asked = {"name": f"{MARK} teaching", "bank": "arithmetic", "dialogues": 1}
+    asked = {"name": f"{MARK} teaching", "recipe": "mathdial", "bank": "arithmetic", "dialogues": 1}
     project = str(at.call("POST", "/v1/teaching/projects", asked, token=THEIRS)["id"])
     return project, str(at.call("POST", f"/v1/teaching/projects/{project}/next", {}, token=THEIRS)["id"])
 

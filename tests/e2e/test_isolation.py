@@ -67,7 +67,7 @@ BODIES: dict[str, Any] = {
     "AddAnnotation": {"name": "Ours", "scheme": "mathwell", "tasks": [{"item": "1", "shown": {"question": "2 + 2?"}}]},
     "Annotate": {"item": f"{MARK}-item", "values": JUDGED},
     "Adjudicate": {"item": f"{MARK}-item", "values": JUDGED},
-    "AddTeaching": {"name": "Ours", "bank": "arithmetic", "dialogues": 1},
+    "AddTeaching": {"name": "Ours", "recipe": "mathdial", "bank": "arithmetic", "dialogues": 1},
     "CompareSolutions": {"line": 1, "description": "It adds."},
     "Teach": {"turn": 1, "text": "Hello!", "move": "generic"},
     "RateStudent": {"values": {}},

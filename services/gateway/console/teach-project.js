@@ -6,16 +6,13 @@ import { field, messageOf, recipeChoice } from "./widgets.js";
 
 /** @import { Choices, TeachingProject } from "./contract.d.ts" */
 
-const SEATED = ["mathdial", "soliloquy", "scaffold"];
-
 /** @param {Choices} offered @param {(project: TeachingProject) => void} added */
 export function projectForm({ problems: sources, recipes }, added) {
   const plain = { autocomplete: "off" };
   const name = element("input", { id: "teaching-name", maxlength: "80", ...plain });
   const banks = sources.filter(({ kind }) => kind === "bank");
   const bank = element("select", { id: "teaching-bank" }, banks.map((one) => element("option", { value: one.name, selected: one.name === "arithmetic" }, one.name)));
-  const recipe = recipeChoice("teaching-recipe", recipes.filter(({ name }) => SEATED.includes(name)));
-  recipe.value = SEATED[0];
+  const recipe = recipeChoice("teaching-recipe", recipes.filter(({ tutoring }) => tutoring));
   const file = element("input", { id: "teaching-file", type: "file", accept: ".jsonl,.ndjson" });
   const dialogues = element("input", { id: "teaching-dialogues", inputmode: "numeric", value: "20", ...plain });
   const fault = element("p", { class: "fault", role: "alert" });

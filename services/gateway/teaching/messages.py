@@ -48,7 +48,7 @@ class AddTeaching(_Body):
     """A project: problems of a bank, or your own, each taught by one teacher."""
 
     name: Annotated[str, Field(min_length=1, max_length=80)]
-    recipe: str = "mathdial"
+    recipe: str
     bank: str = ""
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     # Instead of a bank.

@@ -27,7 +27,7 @@ def school(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 def added(at: Site, name: str, dialogues: int) -> str:
-    body = {"name": name, "bank": "arithmetic", "dialogues": dialogues, "seed": 3}
+    body = {"name": name, "recipe": "mathdial", "bank": "arithmetic", "dialogues": dialogues, "seed": 3}
     return str(at.call("POST", "/v1/teaching/projects", body)["id"])
 
 

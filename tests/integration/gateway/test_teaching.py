@@ -35,7 +35,7 @@ from tests.unit.dataset.small import dataset
 from tests.waiting import until
 
 MODEL = scripted_model(ModelSettings(problems=["arithmetic"]))
-ASKED = AddTeaching(name="Sixth grade", bank="arithmetic", dialogues=3, seed=3)
+ASKED = AddTeaching(name="Sixth grade", recipe="mathdial", bank="arithmetic", dialogues=3, seed=3)
 ANSWERS = {"confusion_typical": 4, "interaction_typical": 5, "resolved": "yes", "error": "quantity", "remark": "Fine."}
 RESOLVED = {"yes": "Yes", "revealed": "Yes, but I had to reveal the answer", "no": "No"}
 HELLO = "Hi! Could you walk me through your solution?"
