@@ -1,11 +1,9 @@
 // The questions of a scheme as a form: keys choose labels, drafts outlive a reload, and a lost answer is sent again.
 
 import { element } from "../../../soliloquy/web/element.js";
-import { Refused } from "./api.js";
+import { sender } from "./sending.js";
 
 /** @import { AnnotationQuestion, AnnotationScheme, AnnotationValues } from "./contract.d.ts" */
-
-const AGAIN = 3_000;
 
 /**
  * A form for one item; `stop` ends what it listens to.
@@ -15,16 +13,13 @@ const AGAIN = 3_000;
  */
 export function questionForm({ project, scheme, item, values }, save, given = {}) {
   const draft = `annotation ${project} ${item}`;
-  const timer = visibleSeconds();
+  const { status, fault, send, stop: giveUp } = sender("Saving", "saved");
   const answers = scheme.questions.map((one) => questionView(one, given));
   const before = { ...values, ...JSON.parse(localStorage.getItem(draft) || "{}") };
   for (const answer of answers) answer.set(before[answer.name]);
-  const status = element("p", { class: "saved", role: "status" });
-  const fault = element("p", { class: "fault", role: "alert" });
   const press = element("button", { class: "primary" }, "Save, and on", element("kbd", { "aria-hidden": "true" }, "Enter"));
   const form = element("form", { class: "asking", tabindex: "-1", novalidate: true, "aria-label": scheme.title },
     answers.map(({ view }) => view), fault, element("footer", null, press, status));
-  let [sending, over] = [false, false];
 
   const said = () => Object.fromEntries(answers.map(({ name, get }) => [name, get()]).filter(([, value]) => value !== null));
   form.addEventListener("input", () => localStorage.setItem(draft, JSON.stringify(said())));
@@ -34,25 +29,11 @@ export function questionForm({ project, scheme, item, values }, save, given = {}
     const missing = answers.find(({ required, get }) => required && get() === null);
     fault.textContent = missing ? `${missing.title}: choose an answer.` : "";
     if (missing) return missing.focus();
-    if (sending) return;
-    sending = true;
-    const [values, seconds] = [said(), timer.seconds()];
-    for (; !over; await new Promise((resume) => setTimeout(resume, AGAIN))) {
-      try {
-        status.textContent = "Saving…";
-        await save(values, seconds);
-        localStorage.removeItem(draft);
-        break;
-      } catch (error) {
-        if (error instanceof Refused && !error.passes) {
-          fault.textContent = error.message;
-          status.textContent = "";
-          break;
-        }
-        status.textContent = "Not saved yet: the gateway cannot be reached, and is tried again.";
-      }
-    }
-    sending = false;
+    const values = said();
+    await send(async (seconds) => {
+      await save(values, seconds);
+      localStorage.removeItem(draft);
+    });
   });
 
   /** @param {KeyboardEvent} event */
@@ -70,26 +51,10 @@ export function questionForm({ project, scheme, item, values }, save, given = {}
   addEventListener("keydown", keys);
 
   const stop = () => {
-    over = true;
     removeEventListener("keydown", keys);
-    timer.stop();
+    giveUp();
   };
   return { form, stop };
-}
-
-/** The seconds for which the page was seen. */
-export function visibleSeconds() {
-  let [total, since] = [0, document.hidden ? 0 : performance.now()];
-  const seen = () => (since ? performance.now() - since : 0);
-  const change = () => {
-    total += seen();
-    since = document.hidden ? 0 : performance.now();
-  };
-  document.addEventListener("visibilitychange", change);
-  return {
-    seconds: () => Math.round(total + seen()) / 1_000,
-    stop: () => document.removeEventListener("visibilitychange", change),
-  };
 }
 
 /** @param {AnnotationQuestion} question @param {Record<string, AnnotationValues>} given */

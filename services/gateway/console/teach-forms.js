@@ -1,13 +1,12 @@
-// What a teacher fills in: the comparison of the solutions, and each message. Drafts outlive a reload.
+// The forms of a teacher: the comparison of the solutions, and each message. Drafts outlive a reload.
 
 import { element } from "../../../soliloquy/web/element.js";
-import { visibleSeconds } from "./annotate-questions.js";
-import { Refused, call } from "./api.js";
+import { call } from "./api.js";
+import { sender } from "./sending.js";
 import { ask, field } from "./widgets.js";
 
 /** @import { TeacherSeat } from "./contract.d.ts" */
 
-const AGAIN = 3_000;
 const LONGEST = "4000";
 
 /**
@@ -54,12 +53,9 @@ export function writing(seat, path, go) {
 function form(seat, { lines, text, key, press, thinks = false, intro }, send) {
   const draft = `teaching ${seat.id} ${key}`;
   const before = JSON.parse(localStorage.getItem(draft) || "{}");
-  const timer = visibleSeconds();
-  const status = element("p", { class: "saved", role: "status" });
-  const fault = element("p", { class: "fault", role: "alert" });
+  const { status, fault, send: keepSending, stop } = sender("Sending", "sent");
   const go = element("button", { class: "primary", disabled: thinks }, press);
   const made = element("form", { class: "asking", novalidate: true }, intro, fault, element("footer", null, go, status));
-  let [sending, over] = [false, false];
   text.value = before.text || "";
   lines.set(before.chosen);
   made.addEventListener("input", () => localStorage.setItem(draft, JSON.stringify({ text: text.value, chosen: lines.get() })));
@@ -70,35 +66,17 @@ function form(seat, { lines, text, key, press, thinks = false, intro }, send) {
   });
   made.addEventListener("submit", async (event) => {
     event.preventDefault();
-    if (sending || thinks) return;
+    if (thinks || text.readOnly) return;
     const missing = lines.missing() ? `${lines.legend}: choose one.` : text.value.trim() ? "" : "Write something first.";
     fault.textContent = missing;
     if (missing) return lines.missing() ? lines.focus() : text.focus();
-    sending = true;
     // A message that is tried again is not changed meanwhile.
     text.readOnly = true;
-    const seconds = timer.seconds();
-    for (; !over; await new Promise((resume) => setTimeout(resume, AGAIN))) {
-      try {
-        status.textContent = "Sending…";
-        if ((await send(seconds)) !== false) localStorage.removeItem(draft);
-        status.textContent = "";
-        break;
-      } catch (error) {
-        if (error instanceof Refused && !error.passes) {
-          fault.textContent = error.message;
-          status.textContent = "";
-          break;
-        }
-        status.textContent = "Not sent yet: the gateway cannot be reached, and is tried again.";
-      }
-    }
-    sending = text.readOnly = false;
+    await keepSending(async (seconds) => {
+      if ((await send(seconds)) !== false) localStorage.removeItem(draft);
+    });
+    text.readOnly = false;
   });
-  const stop = () => {
-    over = true;
-    timer.stop();
-  };
   return { form: made, stop };
 }
 

@@ -35,7 +35,7 @@ from soliloquy_services.gateway.teaching.store import Project, Seats, StoredSeat
 from soliloquy_services.gateway.teaching.student import Student, StudentSilent
 from soliloquy_services.gateway.teaching.view import view
 
-# Where no token is required, everybody on this machine is one teacher.
+# Everybody on this machine is one teacher where no token is required.
 _SOMEBODY = "somebody"
 _PAUSES = (1.0, 2.0, 5.0, 15.0)
 _LONG_PAUSE = 30.0
