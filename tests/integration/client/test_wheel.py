@@ -54,7 +54,7 @@ def data_files() -> Iterator[str]:
 
 def test_the_wheel_holds_the_contract_and_every_data_file_and_neither_tests_nor_benchmarks(wheel: Path) -> None:
     held = set(zipfile.ZipFile(wheel).namelist())
-    assert {name.partition("/")[0] for name in held if ".dist-info" not in name} == set(PACKAGES)
+    assert {name.partition("/")[0] for name in held if ".dist-info" not in name} == {*PACKAGES, "soliloquy_gym.py"}
     assert not set(data_files()) - held
     contract = {path.stem for path in (ROOT / "protos" / "soliloquy" / "v1").glob("*.proto")}
     assert contract

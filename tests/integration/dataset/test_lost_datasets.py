@@ -139,7 +139,7 @@ HARMS: dict[str, Callable[[Path], None]] = {
 
 
 @pytest.mark.parametrize("harm", HARMS)
-@pytest.mark.parametrize("more", [0, 4])
+@pytest.mark.parametrize("more", [pytest.param(0, marks=pytest.mark.thorough), 4])
 async def test_what_a_running_collector_loses_is_read_again(tmp_path: Path, harm: str, more: int) -> None:
     run = tmp_path / "data" / RUN.id
     async with collecting(tmp_path) as collector:

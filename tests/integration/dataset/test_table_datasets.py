@@ -97,7 +97,7 @@ def purge(location: Location) -> None:
 
 
 @pytest.mark.parametrize("harm", [roll_back, purge])
-@pytest.mark.parametrize("runs", [True, False])
+@pytest.mark.parametrize("runs", [True, pytest.param(False, marks=pytest.mark.thorough)])
 async def test_what_somebody_takes_away_is_read_again(
     tmp_path: Path, location: Location, harm: Callable[[Location], None], runs: bool
 ) -> None:

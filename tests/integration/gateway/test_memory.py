@@ -228,9 +228,12 @@ async def test_a_full_disk_is_named_and_nothing_is_lost_when_there_is_room(
 
     def prepare_full(connection: sqlite3.Connection, record: object) -> None:
         prepare(connection, record)
-        connection.execute("PRAGMA max_page_count = 40")
+        # A limit below the pages that are used counts as those.
+        connection.execute("PRAGMA max_page_count = 1")
 
     async with EmbeddedTransport(tmp_path / "log.sqlite") as transport:
+        async with opened(transport, settings):
+            pass
         with monkeypatch.context() as full:
             full.setattr(database, "_prepare_sqlite", prepare_full)
             async with opened(transport, settings) as gateway:

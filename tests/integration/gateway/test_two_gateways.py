@@ -172,7 +172,7 @@ async def answers(process: GatewayProcess) -> None:
         pass
 
 
-@pytest.mark.parametrize("is_killed", [True, False], ids=["killed", "paused"])
+@pytest.mark.parametrize("is_killed", [True, pytest.param(False, marks=pytest.mark.thorough)], ids=["killed", "paused"])
 async def test_another_goes_on_within_ten_seconds_and_makes_no_conversation_twice(
     processes: list[GatewayProcess], tmp_path: Path, is_killed: bool
 ) -> None:
