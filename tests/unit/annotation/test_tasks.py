@@ -1,6 +1,7 @@
 """Schemes are sound, and tasks show an item without who wrote it, or what became of it."""
 
 import json
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
@@ -67,17 +68,16 @@ def test_a_task_shows_the_item_and_neither_verdict_nor_model_nor_student(unit: s
 
 
 def test_the_least_certain_verdicts_come_first_and_strata_take_turns() -> None:
-    one = conversations(1)[0]
+    one = deepcopy(conversations(1)[0])
     for turn in one.turns:
         turn.verification = VERIFICATION_PROGRAM
     one.turns[-1].verification = VERIFICATION_NONE
     [first] = tasks([one], "turn", count=1, by="uncertainty", seed=0)
     assert first["item"] == f"{one.id}#{one.turns[-1].number}"
-    strata = [conversations(1)[0] for _ in range(9)]
+    strata = [deepcopy(one) for _ in range(9)]
     for number, each in enumerate(strata):
         each.id, each.persona = str(number), "rare" if number == 8 else "common"
-    drawn = tasks(strata, "conversation", count=2, by="stratum", seed=0)
-    assert "8" in {task["item"] for task in drawn}
+    assert "8" in {task["item"] for task in tasks(strata, "conversation", count=2, by="stratum", seed=0)}
 
 
 def test_a_pair_has_both_systems_in_random_order_that_only_the_file_tells() -> None:
