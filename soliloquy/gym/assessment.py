@@ -176,7 +176,7 @@ def _first_taken_back(conversation: Conversation) -> Rewind | None:
 def _until(conversation: Conversation, taken_back: Rewind | None) -> Conversation:
     """Returns the conversation as it was before its first turns were taken back, as if it had ended there.
 
-    What is taken back is drawn anew: nobody is to gain by failing where the student is difficult.
+    Turns that are taken back are drawn anew: nobody is to gain by failing where the student is difficult.
     """
     if taken_back is None:
         return conversation

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from google.protobuf.message import Message
 
+from soliloquy.gym.policy import completion_of
 from soliloquy.gym.rewards import Reward, reward_of
 from soliloquy.runs.assembly import next_event
 from soliloquy.runtime.events import ConversationEvent
@@ -16,7 +17,7 @@ from soliloquy.runtime.handling import Handler
 from soliloquy.runtime.model import Model
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.events_pb2 import ConversationFinished
-from soliloquy.v1.model_pb2 import FINISH_STOP, Completion, GenerateRequest
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 
 Handlers = Mapping[type[Message], Handler]
 # Gives a finished conversation a mark between 0 and 1.
@@ -58,17 +59,6 @@ class Observation:
             seed=request.seed,
             conversation=request.draw_key,
         )
-
-
-def completion_of(answer: str | Completion) -> Completion:
-    """Returns a policy's answer as that of a model; raises Failure for what no model could answer."""
-    if isinstance(answer, Completion):
-        return answer
-    try:
-        str.encode(answer)
-    except (TypeError, UnicodeEncodeError) as error:
-        raise Failure(f"an answer is text or a Completion: {error}") from error
-    return Completion(text=answer, model="policy", engine="gym", finish=FINISH_STOP)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

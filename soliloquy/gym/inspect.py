@@ -13,7 +13,7 @@ from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from soliloquy.gym import Gym
-from soliloquy.gym.policy import answered
+from soliloquy.gym.policy import completion_of
 
 _MESSAGES = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
 _KEY = "reward"
@@ -66,7 +66,7 @@ def played(recipe: str, problems: str, seed: int) -> Solver:
                 state.output = await get_model().generate(asked)
                 state.messages += [*asked, state.output.message]
                 text, is_complete = state.output.completion, state.output.stop_reason != "max_tokens"
-                observation = await episode.step(answered(text, is_complete=is_complete))
+                observation = await episode.step(completion_of(text, is_complete=is_complete))
             state.metadata[_KEY] = episode.reward
         return state
 

@@ -24,7 +24,7 @@ from pydantic import Field
 
 from soliloquy.gym import Observation as Asked
 from soliloquy.gym import SyncGym
-from soliloquy.gym.policy import answered
+from soliloquy.gym.policy import completion_of
 from soliloquy.gym.sync import SyncEpisode
 
 # Conversations at once, each with a connection of its own.
@@ -72,7 +72,8 @@ class TutoringEnvironment(Environment):  # type: ignore[misc]
         if self._episode is None:
             raise ValueError("no episode has begun: call reset first")
         self._state.step_count += 1
-        return self._prompt(self._episode, self._episode.step(answered(action.text, is_complete=action.is_complete)))
+        answer = completion_of(action.text, is_complete=action.is_complete)
+        return self._prompt(self._episode, self._episode.step(answer))
 
     @property
     def state(self) -> State:

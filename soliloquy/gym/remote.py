@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from soliloquy.client import AsyncRuns, is_over
-from soliloquy.gym.episode import Observation, completion_of
+from soliloquy.gym.episode import Observation
 from soliloquy.gym.gym import TUTOR
+from soliloquy.gym.policy import completion_of
 from soliloquy.gym.rewards import Reward, reward_of, weights_of
 from soliloquy.runtime.grpc_server import GrpcServer
 from soliloquy.runtime.retry import Transient

@@ -15,7 +15,7 @@ import verifiers.v1 as vf
 from pydantic import ConfigDict
 
 from soliloquy.gym import Episode, Gym
-from soliloquy.gym.policy import answered
+from soliloquy.gym.policy import completion_of
 
 __all__ = ["Tutoring", "TutoringHarness", "TutoringTasks"]
 
@@ -91,7 +91,7 @@ class TutoringHarness(vf.Harness[TutoringHarnessConfig]):  # type: ignore[misc]
                         return vf.ProgramResult(exit_code=1, stdout="", stderr=await response.text())
                     [choice] = (await response.json())["choices"]
                 text = choice["message"]["content"] or ""
-                observation = await episode.step(answered(text, is_complete=choice["finish_reason"] != "length"))
+                observation = await episode.step(completion_of(text, is_complete=choice["finish_reason"] != "length"))
         return vf.ProgramResult(exit_code=0, stdout="", stderr="")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from soliloquy.gym import Episode, EpisodeFailed, Gym, Observation, Reward
-from soliloquy.gym.policy import answered
+from soliloquy.gym.policy import completion_of
 from soliloquy.runtime.seeds import digest
 from soliloquy.v1.model_pb2 import Completion
 from soliloquy_training.settings import TrainingSettings
@@ -127,7 +127,7 @@ class Player:
 
     def _completion(self, call: Call) -> Completion:
         text, ended = self._template.answer(call.answer)
-        return answered(text, is_complete=ended)
+        return completion_of(text, is_complete=ended)
 
 
 async def _all(steps: Any) -> list[list[int] | None]:

@@ -16,7 +16,7 @@ _Seconds = Annotated[float, Field(ge=0, le=86_400)]
 
 
 class State(StrEnum):
-    """What a seat waits for."""
+    """The person or the work that a seat waits for."""
 
     # The student's wrong solution.
     PREPARING = "preparing"
@@ -53,7 +53,7 @@ class AddTeaching(_Body):
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     # Instead of a bank.
     problems: Annotated[Sequence[OwnProblem], Field(max_length=_MOST_PROBLEMS)] = ()
-    # How many dialogues are wanted, of a bank; each of your own problems is wanted once.
+    # The number of dialogues that are wanted, of a bank; each of your own problems is wanted once.
     dialogues: Annotated[int, Field(ge=1, le=_MOST_PROBLEMS)] = 100
 
 
@@ -105,9 +105,9 @@ class SeatView(_Body):
     seconds_left: float = 0.0
     # Why the student has not answered yet; it is asked again.
     fault: str = ""
-    # What speaks against the message, which was not sent.
+    # Reasons against the message, which was not sent.
     warnings: Sequence[str] = ()
-    # What is asked after the dialogue.
+    # The questions after the dialogue.
     scheme: Scheme | None = None
     own: int = 0
 

@@ -87,7 +87,7 @@ def learning_goals(conversation: Conversation) -> Sequence[LearningGoal]:
     """Returns the only goal: to come to the answer, and to give up the wrong solution."""
     problem, answered, told = conversation.problem, False, False
     for turn in conversation.turns[1:]:
-        # Whoever still believes in the wrong solution was led to the right number.
+        # A student who still believes in the wrong solution was led to the right number.
         believes = StudentLabels.FromString(turn.student.labels).belief == Belief.BELIEF_HELD
         answered = answered or (gives_right(turn, problem) and not believes and not told)
         told = told or (not answered and holds_answer(turn.tutor.text, problem))
