@@ -26,6 +26,7 @@ from soliloquy.gym import Observation as Asked
 from soliloquy.gym import SyncGym
 from soliloquy.gym.policy import completion_of
 from soliloquy.gym.sync import SyncEpisode
+from soliloquy.v1.model_pb2 import Completion
 
 # Conversations at once, each with a connection of its own.
 SESSIONS = 256
@@ -57,7 +58,7 @@ class TutoringEnvironment(Environment):  # type: ignore[misc]
         super().__init__()
         self._gym = gym
         self._places = places
-        self._episode: SyncEpisode | None = None
+        self._episode: SyncEpisode[str | Completion] | None = None
         self._state = State()
 
     def reset(self, seed: int | None = None, episode_id: str | None = None, **_: Any) -> Prompt:
@@ -84,7 +85,7 @@ class TutoringEnvironment(Environment):  # type: ignore[misc]
         if episode is not None:
             episode.close()
 
-    def _prompt(self, episode: SyncEpisode, asked: Asked | None) -> Prompt:
+    def _prompt(self, episode: SyncEpisode[str | Completion], asked: Asked | None) -> Prompt:
         if asked is None:
             parts = episode.reward.components
             return Prompt(

@@ -3,15 +3,17 @@
 import asyncio
 import threading
 from collections.abc import Coroutine
-from typing import Any, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
-from soliloquy.gym.episode import Episode, Observation
+from soliloquy.gym.episode import Observation
 from soliloquy.gym.gym import Gym
 from soliloquy.gym.rewards import Reward
+from soliloquy.gym.tool_turns import ToolCall
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.model_pb2 import Completion
 
 T = TypeVar("T")
+Answer = TypeVar("Answer", contravariant=True)
 
 
 class SyncGym:
@@ -36,8 +38,11 @@ class SyncGym:
         finally:
             self._stop()
 
-    def episode(self, ordinal: int) -> "SyncEpisode":
+    def episode(self, ordinal: int) -> "SyncEpisode[str | Completion]":
         return SyncEpisode(self, self._gym.episode(ordinal))
+
+    def tool_episode(self, ordinal: int) -> "SyncEpisode[str | ToolCall]":
+        return SyncEpisode(self, self._gym.tool_episode(ordinal))
 
     def wait(self, work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
@@ -48,15 +53,29 @@ class SyncGym:
         self._loop.close()
 
 
-class SyncEpisode:
-    def __init__(self, gym: SyncGym, episode: Episode) -> None:
+class _Steps(Protocol[Answer]):
+    async def reset(self) -> Observation | None: ...
+
+    async def step(self, answer: Answer, /) -> Observation | None: ...
+
+    async def close(self) -> None: ...
+
+    @property
+    def reward(self) -> Reward: ...
+
+    @property
+    def conversation(self) -> Conversation: ...
+
+
+class SyncEpisode(Generic[Answer]):
+    def __init__(self, gym: SyncGym, episode: _Steps[Answer]) -> None:
         self._gym = gym
         self._episode = episode
 
     def reset(self) -> Observation | None:
         return self._gym.wait(self._episode.reset())
 
-    def step(self, answer: str | Completion) -> Observation | None:
+    def step(self, answer: Answer) -> Observation | None:
         return self._gym.wait(self._episode.step(answer))
 
     def close(self) -> None:
