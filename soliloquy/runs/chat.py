@@ -13,6 +13,7 @@ from soliloquy.client import JobRefused, Sandbox, ServiceUnavailable
 from soliloquy.problems.bank.bank import bank_names, load_bank
 from soliloquy.problems.files.imported_row import own_row
 from soliloquy.problems.files.problem_from_row import problem_from_row
+from soliloquy.recipes.words import words
 from soliloquy.runs.assembly import conversation_handlers
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.failure import Failure
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 
 # The role that writes the tutor's replies.
 _TUTORING_ROLE = "composer"
-_UNSOLVED = "Nobody has written a solution down. Work it out with the student, and calculate what is to be calculated."
 
 
 class RemoteSandbox:
@@ -64,15 +64,15 @@ class ChatProblems:
             raise ValueError(f"there is no bank {bank[:80]!r}; there are: {', '.join(bank_names())}")
         return load_bank(bank).problem(seed, 0)
 
-    def own_problem(self, question: str, solution: str) -> Problem:
+    def own_problem(self, question: str, solution: str, language: str = "") -> Problem:
         """Returns the bank's problem if the question is one of a bank, because its steps are known."""
-        if not solution:
+        if not (solution or language):
             known = (load_bank(bank).recognise(question) for bank in bank_names())
             if problem := next(filter(None, known), None):
                 return problem
         try:
-            row = own_row({"question": question, "solution": solution or _UNSOLVED})
-            return problem_from_row(row, source="a person")
+            row = own_row({"question": question, "solution": solution or words(language)["unsolved"]}, language)
+            return problem_from_row(row, "a person", language)
         except ValidationError as error:
             raise ValueError(f"the problem cannot be used: {error.errors()[0]['msg']}") from error
 

@@ -12,7 +12,7 @@ from typing import Generic, Protocol, TypeVar
 
 from soliloquy.recipes.packages import DEFAULT
 from soliloquy.recipes.person import Guide
-from soliloquy.recipes.prompts import BrokenPrompt
+from soliloquy.recipes.prompts import BrokenPrompt, spoken_prompts
 from soliloquy.recipes.recipe import checked_prompts, find
 from soliloquy.runtime.events import Event, EventTooLarge, checked, first_event, run_key
 from soliloquy.runtime.seeds import digest
@@ -74,7 +74,7 @@ class ProblemFinder(Protocol):
 
     def bank_problem(self, bank: str, seed: int) -> Problem: ...
 
-    def own_problem(self, question: str, solution: str) -> Problem: ...
+    def own_problem(self, question: str, solution: str, language: str = "") -> Problem: ...
 
 
 class ExpiringCache(Generic[T]):
@@ -159,13 +159,13 @@ class Chats:
         chat_id = secrets.token_urlsafe()
         tutor = await self._chosen_tutor(request)
         try:
-            refuse_stand_in(request.recipe, tutor.by)
+            refuse_stand_in(request.recipe, tutor.by, request.language)
             conversation = conversation_about(
                 problem,
                 request.recipe,
                 chat_id,
                 most_turns=self._settings.most_turns,
-                prompts=_usable(request.prompts, request.recipe, tutor.by),
+                prompts=_usable(request.prompts, request.recipe, request.language),
             )
             chat = _Chat(owner=CALLER.get(), conversation=await tutor.begin(conversation), tutor=tutor)
         except BaseException:
@@ -219,10 +219,12 @@ class Chats:
         settings = self._settings
         try:
             if request.bank is not None:
+                if request.language:
+                    raise ValueError("language: the problems of the banks are English: send a question")
                 return self._problems.bank_problem(request.bank, request.seed)
             question = clean_text("question", request.question or "", settings.most_characters)
             solution = request.solution and clean_text("solution", request.solution, settings.most_solution_characters)
-            return self._problems.own_problem(question, solution)
+            return self._problems.own_problem(question, solution, request.language)
         except ValueError as error:
             raise Refusal(Code.INVALID, str(error)) from error
 
@@ -286,12 +288,14 @@ def conversation_about(
         max_attempts=1,
         enrich=find(recipe).always_enriched,
         prompts=prompts,
+        language=problem.language,
     )
     return Conversation(id=digest(run.id, origin), run=run, problem=problem, person=True)
 
 
-def _usable(prompts: Mapping[str, str], recipe: str, by: TutorModel) -> Mapping[str, str]:
+def _usable(changed: Mapping[str, str], recipe: str, language: str) -> Mapping[str, str]:
     try:
+        prompts = spoken_prompts(recipe, language) | dict(changed)
         checked_prompts(recipe, prompts)
     except BrokenPrompt as error:
         raise Refusal(Code.INVALID, f"prompts: {error}") from error

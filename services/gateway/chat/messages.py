@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field
 
 from soliloquy_services.gateway.access.hosts import names_loopback
+from soliloquy_services.gateway.http.parsing import KnownLanguage
 from soliloquy_services.gateway.refusals import Code, Refusal
 
 _ALLOWED = "\n\t"
@@ -33,6 +34,8 @@ class StartChat(_Body):
     question: str | None = None
     # The teacher's solution; some recipes require it.
     solution: str = ""
+    # The language of the person's own problem, and of the tutor; empty for English.
+    language: KnownLanguage = ""
     # Another model to tutor, at an OpenAI-compatible endpoint that the gateway allows: its base URL, name and key.
     # The key is kept in memory with the chat, and sent to the endpoint only.
     endpoint: str = ""

@@ -192,8 +192,10 @@ def recipes_for(by: TutorModel) -> list[str]:
     return [name for name in tutoring_recipes() if person_in(name).guide or not by.scripted]
 
 
-def refuse_stand_in(recipe: str, by: TutorModel) -> None:
+def refuse_stand_in(recipe: str, by: TutorModel, language: str = "") -> None:
     """Raises a Refusal if the stand-in would tutor where it does not read a person's words."""
+    if by.scripted and language:
+        raise Refusal(Code.INVALID, f"language: the stand-in speaks English alone, not {language}: choose a model")
     if by.scripted and not person_in(recipe).guide:
         raise Refusal(
             Code.INVALID,

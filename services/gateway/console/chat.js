@@ -6,7 +6,7 @@ import { tutorNote } from "./chat-tutor.js";
 import { choices, wordsOf } from "./choices.js";
 import { dialogue } from "./dialogue.js";
 import { maySteer } from "./session.js";
-import { choice, field, heading, messageOf, nothing, recipeChoice } from "./widgets.js";
+import { choice, field, heading, languageChoice, messageOf, nothing, recipeChoice } from "./widgets.js";
 
 /** @import { ChatOffer, Choices, RecipeChoice } from "./contract.d.ts" */
 
@@ -34,12 +34,12 @@ export async function chat(main, [id]) {
   }
   const banks = offered.problems.filter(({ kind }) => kind === "bank");
   main.append(heading("Chat", { note: NOTE }));
-  main.append(offer.recipes.length ? form(offer, offered.recipes, banks) : nothing("No recipe here has a tutor."));
+  main.append(offer.recipes.length ? form(offer, offered, banks) : nothing("No recipe here has a tutor."));
   return null;
 }
 
-/** @param {ChatOffer} offer @param {RecipeChoice[]} recipes @param {Choices["problems"]} banks */
-function form(offer, recipes, banks) {
+/** @param {ChatOffer} offer @param {Choices} offered @param {Choices["problems"]} banks */
+function form(offer, { recipes, languages }, banks) {
   const tutoring = recipes.filter(({ tutoring }) => tutoring);
   const usual = offer.recipes.flatMap(({ name }) => tutoring.filter((recipe) => recipe.name === name));
   const recipe = recipeChoice("chat-recipe", usual);
@@ -49,7 +49,8 @@ function form(offer, recipes, banks) {
   const question = element("textarea", { id: "chat-question", rows: "4", maxlength: "4000", placeholder });
   const solution = element("textarea", { id: "chat-solution", rows: "3", maxlength: "4000" });
   const fromBank = element("div", { class: "pair" }, field("Bank", bank), field("Seed", seed, "Another seed, another problem."));
-  const written = element("div", { hidden: true }, field("Your problem", question),
+  const language = languageChoice("chat-language", languages);
+  const written = element("div", { hidden: true }, field("Language", language, "Of the problem, and of the tutor."), field("Your problem", question),
     field("Its solution", solution, "Optional; the tutor is more reliable with one."));
   const other = otherModel(offer);
   const note = element("div", { class: "tutoring" });
@@ -97,7 +98,7 @@ function form(offer, recipes, banks) {
     go.disabled = true;
     go.textContent = by === OTHER ? "Asking the model…" : "Begin";
     try {
-      const problem = source === OWN ? { question: question.value.trim(), solution: solution.value.trim() } : { bank: bank.value, seed: Number(seed.value) };
+      const problem = source === OWN ? { question: question.value.trim(), solution: solution.value.trim(), language: language.value } : { bank: bank.value, seed: Number(seed.value) };
       const { id } = await call("POST", "/v1/chats", { recipe: recipe.value, ...problem, ...(by === OTHER ? other.values() : {}) });
       location.hash = `#/chat/${encodeURIComponent(id)}`;
     } catch (error) {

@@ -7,7 +7,7 @@ import { choices } from "./choices.js";
 import { forecastTable } from "./forecast.js";
 import { faultOf, moment, range } from "./format.js";
 import { maySteer } from "./session.js";
-import { button, field, messageOf, recipeChoice, toast } from "./widgets.js";
+import { button, field, languageChoice, messageOf, recipeChoice, toast } from "./widgets.js";
 
 /** @import { Choices, RunRequest, Template } from "./contract.d.ts" */
 
@@ -69,8 +69,7 @@ function form(offered, templates, requestId, dialog) {
   const groups = [["Banks", "bank"], ["Files", "file"]].map(([label, wanted]) => ({ label, found: problems.filter(({ kind }) => kind === wanted) }));
   const source = element("select", { id: "problems" }, groups.filter(({ found }) => found.length).map(({ label, found }) =>
     element("optgroup", { label }, found.map(({ name }) => element("option", { value: name }, name)))));
-  const language = element("select", { id: "language" }, element("option", { value: "" }, "English"),
-    Object.entries(offered.languages).map(([code, name]) => element("option", { value: code }, name)));
+  const language = languageChoice("language", offered.languages);
   const own = ownProblems(source, language);
   const enrich = element("input", { type: "checkbox" });
   const name = element("input", { id: "name", autocomplete: "off", maxlength: LONGEST_NAME, "aria-describedby": "name-hint" });

@@ -5,7 +5,7 @@ import { at } from "../../../soliloquy/web/interaction.js";
 import { ago, moment, named, number, percent, stateInWords, stateMeaning, stateOf, whole } from "./format.js";
 
 /** @import { Content } from "../../../soliloquy/web/types.d.ts" */
-/** @import { FinishedConversation, Numeric, RecipeChoice, Run } from "./contract.d.ts" */
+/** @import { Choices, FinishedConversation, Numeric, RecipeChoice, Run } from "./contract.d.ts" */
 
 /**
  * @template {keyof SVGElementTagNameMap} Tag
@@ -51,6 +51,12 @@ export function field(label, input, hint) {
 /** @param {string} id @param {RecipeChoice[]} recipes */
 export function recipeChoice(id, recipes) {
   return element("select", { id }, recipes.map(({ name, title }) => element("option", { value: name }, `${name}: ${title}`)));
+}
+
+/** @param {string} id @param {Choices["languages"]} languages */
+export function languageChoice(id, languages) {
+  return element("select", { id }, element("option", { value: "" }, "English"),
+    Object.entries(languages).map(([code, name]) => element("option", { value: code }, name)));
 }
 
 /**

@@ -4,17 +4,18 @@ import asyncio
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.json_format import ParseDict
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
-from pydantic import BaseModel, ValidationError
+from pydantic import AfterValidator, BaseModel, ValidationError
 from starlette.datastructures import QueryParams
 from starlette.requests import ClientDisconnect, Request
 
 from soliloquy.problems.files.reading.json_rows import NotJson, parse_json
+from soliloquy.truth.locales import languages
 from soliloquy_services.gateway.refusals import Code, Refusal
 
 MOST_BODY_BYTES = 1024**2
@@ -31,7 +32,15 @@ _RANGES = {
     FieldDescriptor.CPPTYPE_UINT64: (0, 2**64 - 1),
 }
 
+
+def _known_language(language: str) -> str:
+    if language not in ("", *languages()):
+        raise ValueError(f"use one of {', '.join(languages())}, or none for English")
+    return language
+
+
 Json = dict[str, Any]
+KnownLanguage = Annotated[str, AfterValidator(_known_language)]
 Body = TypeVar("Body", bound=BaseModel)
 
 

@@ -3,23 +3,16 @@
 import asyncio
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
-from soliloquy.truth.locales import languages
 from soliloquy_services.gateway.access.tenants import TENANT
-from soliloquy_services.gateway.http.parsing import parse_body
+from soliloquy_services.gateway.http.parsing import KnownLanguage, parse_body
 from soliloquy_services.gateway.http.routes import HttpRoute, RequestContext
 from soliloquy_services.gateway.planning import CheckedFile
 from soliloquy_services.gateway.refusals import answered
 from soliloquy_services.gateway.service import Gateway
 
 MOST_BYTES = 8 * 1024**2
-
-
-def _known(language: str) -> str:
-    if language not in ("", *languages()):
-        raise ValueError(f"use one of {', '.join(languages())}, or none for English")
-    return language
 
 
 class AddProblems(BaseModel):
@@ -30,7 +23,7 @@ class AddProblems(BaseModel):
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}\.(jsonl|ndjson|json)$")]
     text: str = Field(repr=False)
     # The language of the problems; empty for English.
-    language: Annotated[str, AfterValidator(_known)] = ""
+    language: KnownLanguage = ""
 
 
 def problems(gateway: Gateway) -> HttpRoute:
