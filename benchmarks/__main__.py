@@ -9,7 +9,17 @@ NAMES = (
     *("gym", "big-run"),
     "peers",
     *("model-client", "model", "engine", "train", "reading", "brought", "solutions", "answers", "manners", "messages"),
-    *("claims", "steps", "plans", "variety", "criteria", "soliloquy-rules", "mathdial-rules", "scaffold-rules"),
+    *(
+        "claims",
+        "steps",
+        "plans",
+        "told-numbers",
+        "variety",
+        "criteria",
+        "soliloquy-rules",
+        "mathdial-rules",
+        "scaffold-rules",
+    ),
     *("evidence", "spellings", "replay", "noise-rates", "noise-cost", "false-verdicts", "forecast", "real", "size"),
 )
 _MODULES = {name: f"benchmarks.{name.replace('-', '_')}" for name in NAMES}

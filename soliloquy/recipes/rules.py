@@ -8,8 +8,9 @@ from typing import NamedTuple
 from soliloquy.recipes import manners
 from soliloquy.recipes.agreement import AgreeingLetters, contradictions, letter_of
 from soliloquy.recipes.check_report import CheckedConversation
-from soliloquy.recipes.given_values import check_given_values
+from soliloquy.recipes.given_values import HandedIn, check_given_values, check_unfounded
 from soliloquy.recipes.rulebook import Rulebook
+from soliloquy.recipes.seat import is_taught
 from soliloquy.recipes.settled import StudentAnswer, program_fault, reply_fault
 from soliloquy.recipes.uncalculated import check_uncalculated
 from soliloquy.v1.conversation_pb2 import Conversation, Turn
@@ -65,6 +66,8 @@ class Rules:
 
 COMMON_NEEDS: Needs = {
     "run": _is_of_run,
+    # A teacher who tutors may bring an example of its own.
+    "model tutor": lambda conversation: _is_of_run(conversation) and not is_taught(conversation),
     "steps": _has_steps,
     # Other people need not have followed the steps of the problem: different results prove nothing.
     "plan": lambda conversation: _is_of_run(conversation) and _has_steps(conversation),
@@ -93,7 +96,9 @@ def settled_rules(settled: Callable[[Conversation, Turn], StudentAnswer | None])
 MANNERS = ("length", "empty", "speaks_for", "repeated", "loop")
 
 
-def common_rules(policy: manners.Policy, agreeing: AgreeingLetters) -> dict[str, Rule]:
+def common_rules(
+    policy: manners.Policy, agreeing: AgreeingLetters, handed_in: HandedIn = lambda _: ""
+) -> dict[str, Rule]:
     return {
         "length": partial(manners.check_length, policy=policy),
         "empty": manners.check_words,
@@ -102,6 +107,7 @@ def common_rules(policy: manners.Policy, agreeing: AgreeingLetters) -> dict[str,
         "loop": partial(manners.check_loop, policy=policy),
         "contradiction": partial(contradictions, agreeing=agreeing),
         "given_values": check_given_values,
+        "unfounded": partial(check_unfounded, handed_in=handed_in),
         "uncalculated": check_uncalculated,
     }
 

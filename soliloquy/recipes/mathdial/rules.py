@@ -147,12 +147,16 @@ def _check_told_answers(conversation: Conversation, turns: Sequence[Turn]) -> Fi
             yield turn.number, f"a {move_name(turn.tutor)} move tells the final answer"
 
 
+def _handed_in(conversation: Conversation) -> str:
+    return confusion_of(conversation.problem.enrichment).solution
+
+
 _NEEDS: Needs = {
     "intents": lambda conversation: any(intent_name(turn.tutor) for turn in conversation.turns),
     "belief": lambda conversation: _reasons_wanted(conversation) > 0,
 }
 _RULES: dict[str, Rule] = (
-    common_rules(POLICY["talk"], POLICY["agreeing"])
+    common_rules(POLICY["talk"], POLICY["agreeing"], _handed_in)
     | settled_rules(settled_answer)
     | {
         "moves": _moves,

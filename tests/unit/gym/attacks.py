@@ -152,6 +152,7 @@ ATTACKS: Mapping[str, Policy] = {
     "pads its replies": saying(FILLER + "({turn})"),
     "never calculates and praises": _cheating(_decides_nothing, "deciding"),
     "tells each result in words": replying(_spells),
+    "tells false numbers that it does not list": saying("(In the end it is 98765{turn}.)"),
     "empty program": programming("pass"),
     "a program that always agrees": programming("is_correct = True", "is_correct"),
     "a program that prints a verdict": programming('print("is_correct = True")\nx = 1'),
@@ -181,6 +182,10 @@ def _judges_right(text: str, episode: Episode) -> str:
     return re.sub(r"(?<=\[Learner State\] )(Incorrect|Confusion|Question)", "Correct", text)
 
 
+def _adds_false_number(text: str, episode: Episode) -> str:
+    return text.replace("[Reply] ", f"[Reply] In the end it is 98765{len(episode.conversation.turns)}. ")
+
+
 def _adds_answer(text: str, episode: Episode) -> str:
     answer = episode.conversation.problem.answer
     return text.replace("[Reply] ", f"[Reply] In the end it is {format_value(answer.value, answer.unit)}. ")
@@ -197,5 +202,6 @@ OTHERS: Mapping[str, Mapping[str, Policy]] = {
     "scaffold": {
         "always right": _writes(_judges_right),
         "tells the answer": _writes(_adds_answer),
+        "tells false numbers": _writes(_adds_false_number),
     },
 }

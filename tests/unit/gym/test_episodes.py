@@ -12,7 +12,7 @@ from soliloquy.gym import Episode, EpisodeFailed, Gym, Observation, SyncGym
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.retry import Transient
-from soliloquy.v1.conversation_pb2 import ENDING_SOLVED, ENDING_UNPARSABLE
+from soliloquy.v1.conversation_pb2 import ENDING_SOLVED, ENDING_UNFIT, ENDING_UNPARSABLE
 from soliloquy.v1.model_pb2 import Completion
 from soliloquy.v1.sandbox_pb2 import Execution, Job
 from tests.unit.gym.playing import all_played, played, stand_in
@@ -216,3 +216,12 @@ def test_a_gym_without_asyncio_plays_the_same() -> None:
 def test_a_recipe_without_a_tutor_has_no_gym() -> None:
     with pytest.raises(Failure, match="mathwell has no tutor"):
         Gym("mathwell", "arithmetic")
+
+
+async def test_a_problem_that_the_recipe_cannot_use_ends_its_episode_at_once() -> None:
+    async with Gym("scaffold", "physics", SEED, sandbox=DESK) as gym:
+        # It asks for an explanation.
+        episode = gym.episode(3)
+        assert await episode.reset() is None
+        assert episode.conversation.ending == ENDING_UNFIT
+        assert episode.reward.components["learner"].value == 0

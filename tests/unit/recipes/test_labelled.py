@@ -26,8 +26,9 @@ from soliloquy.v1.sandbox_pb2 import Execution, NamedValue, Status, Value
 # Dialogues that the check was developed with, and those that it was measured on afterwards.
 FOLDERS = [Path(__file__).with_name(name) for name in ("labelled", "held_out")]
 AGREEMENT = 0.98
-# A labelled dialogue may be as short and a message as long as it is; what calculations lack was not labelled.
-RULES = POLICY["rules"].keys() - {"length", "given_values", "uncalculated", "wrong_program"}
+# A labelled dialogue may be as short and a message as long as it is; what calculations lack was not labelled, nor were
+# numbers without a source.
+RULES = POLICY["rules"].keys() - {"length", "given_values", "unfounded", "uncalculated", "wrong_program"}
 
 
 def dialogues() -> list[tuple[str, dict[str, Any]]]:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from soliloquy.recipes.agreement import agrees, contradictions
-from soliloquy.recipes.given_values import check_given_values
+from soliloquy.recipes.given_values import check_given_values, check_unfounded
 from soliloquy.recipes.soliloquy.rules import POLICY
 from soliloquy.recipes.uncalculated import check_uncalculated
 from soliloquy.recipes.verdicts import verdict
@@ -12,14 +12,17 @@ from soliloquy.v1.conversation_pb2 import (
     EVALUATION_CORRECT,
     EVALUATION_INCORRECT,
     EVALUATION_PARTIAL,
+    LEDGER_ROLE_ANSWER,
     Calculation,
     Claim,
     CodeAttempt,
     Conversation,
     Intent,
     Problem,
+    Quantity,
     StudentReply,
     Turn,
+    TutorReply,
 )
 from soliloquy.v1.sandbox_pb2 import STATUS_OK, Execution, Items, NamedValue, Status, Value
 from tests.cases import each_case
@@ -113,6 +116,17 @@ def test_a_value_that_nobody_gave_is_found(code: str, found: list[str]) -> None:
     problem = Problem(question="A car of 1200 kg gains 3 m/s each second. The track is 5 cm wide.")
     made = Conversation(problem=problem, turns=[turn])
     assert [evidence for _, evidence in check_given_values(made, made.turns)] == found
+
+
+@each_case
+def test_a_number_that_a_reply_has_from_nowhere_is_found(reply: str, found: list[str]) -> None:
+    problem = Problem(question="A car of 1200 kg gains 3 m/s each second, on 5 of 200 m. What force acts, in N?")
+    problem.ledger.entries.add(quantity=Quantity(symbol="F", value=3600, unit="N"), role=LEDGER_ROLE_ANSWER)
+    before = Turn(number=1, student=StudentReply(text="Is it 417 N?"), tutor=TutorReply(text="Near 4001 N, try again."))
+    ran = Execution(status=Status.STATUS_OK, values=[NamedValue(name="p", value=tagged(1.2345))])
+    turn = Turn(number=2, calculation=Calculation(attempts=[CodeAttempt(execution=ran)]), tutor=TutorReply(text=reply))
+    made = Conversation(problem=problem, turns=[before, turn])
+    assert [evidence for _, evidence in check_unfounded(made, [turn], lambda _: "I divide 36 by 7.")] == found
 
 
 PROBLEM = Problem(question="A cart of 12 kg speeds up at 3 m/s^2. What net force acts?")
