@@ -16,6 +16,7 @@ from soliloquy.truth.numbers import numbers_in
 from soliloquy.truth.quantities import WrittenQuantity, quantities_in, values_in
 from soliloquy.v1.conversation_pb2 import Conversation, Turn
 
+_PREFIXES = (1e-6, 1e-3, 1e-2, 1e2, 1e3, 1e6)
 # The work that a student has handed in before the first turn.
 HandedIn = Callable[[Conversation], str]
 
@@ -83,6 +84,9 @@ def _is_same(one: WrittenQuantity, other: WrittenQuantity) -> bool:
     """Whether both are the same number, or the same quantity in two units, as exactly as the first is written."""
     if abs(one.value - other.value) <= one.half:
         return True
+    if one.unit is not None and other.unit is None:
+        # Programs name no units: what they have in g may be told in kg.
+        return any(abs(one.value - other.value * prefix) <= one.half for prefix in _PREFIXES)
     if one.unit is None or other.unit is None or one.unit.kind != other.unit.kind:
         return False
     return abs(one.unit.in_base(one.value) - other.unit.in_base(other.value)) <= one.half * one.unit.factor
