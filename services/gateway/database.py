@@ -5,10 +5,11 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Lock
 from typing import Any, ParamSpec, TypeVar
 
 from sqlalchemy import Connection, Engine, MetaData, Table, create_engine, event, insert, select, text
@@ -67,6 +68,8 @@ class Database:
         # SQLite makes no folder.
         self._folder = Path(self._engine.url.database or "").parent if self._engine.name == "sqlite" else Path()
         self._name = url
+        # SQLite's own lock lets writers sleep, and the next one may be any of them.
+        self._one_writer = Lock() if self._engine.name == "sqlite" else nullcontext()
         self._tables: dict[str, Table] = {}
 
     def __getitem__(self, table: str) -> Table:
@@ -142,7 +145,8 @@ class Database:
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
-        with self._explained(), self._engine.execution_options(begin="BEGIN IMMEDIATE").begin() as connection:
+        begin = self._engine.execution_options(begin="BEGIN IMMEDIATE").begin
+        with self._explained(), self._one_writer, begin() as connection:
             yield connection
 
     def _check(self, found: int, *, at_work: bool = False) -> None:
