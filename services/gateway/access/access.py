@@ -13,7 +13,15 @@ from soliloquy.runtime.metrics import counter, histogram
 from soliloquy.v1.events_pb2 import CallAudited
 from soliloquy_services.gateway.access.rates import RATE_LIMITS, RateLimits, TokenBuckets, rate_key
 from soliloquy_services.gateway.access.tenants import TENANT
-from soliloquy_services.gateway.access.tokens import INSTALLATION, ROLE_OF, Caller, TokenFile, allowed, is_steering
+from soliloquy_services.gateway.access.tokens import (
+    INSTALLATION,
+    ROLE_OF,
+    Caller,
+    TokenFile,
+    allowed,
+    is_audited,
+    is_steering,
+)
 from soliloquy_services.gateway.refusals import Code, Refusal
 
 if TYPE_CHECKING:
@@ -148,7 +156,7 @@ class Access:
             REQUESTS.labels(action, call.outcome).inc()
             if not call.streamed:
                 SECONDS.labels(action).observe(time.perf_counter() - began)
-            if is_steering(action) or call.outcome in _REFUSED:
+            if is_audited(action) or call.outcome in _REFUSED:
                 self._audit(call)
 
     def pace(self, credentials: Credentials) -> None:

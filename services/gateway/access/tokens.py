@@ -61,6 +61,10 @@ def is_steering(action: str) -> bool:
     return action in _ACTIONS["operator"]
 
 
+def is_audited(action: str) -> bool:
+    return is_steering(action) or action in _ACTIONS["audited"]
+
+
 _forbidding = with_config(ConfigDict(extra="forbid"))
 Tenant = Annotated[str, StringConstraints(pattern=r"^([a-z0-9][a-z0-9-]{0,39})?$")]
 

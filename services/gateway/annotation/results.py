@@ -1,7 +1,7 @@
 """Reads what annotators have said of a project: the disputes, and the rows for agreement."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Row, select
@@ -13,8 +13,10 @@ from soliloquy_services.gateway.database import Database
 FIRST, DECIDED = "annotation", "adjudication"
 
 
-def disputed(database: Database, connection: Connection, project: Row[Any]) -> DisputedItem | None:
-    """Returns the first item whose annotators disagree, while nobody has decided it."""
+def disputed(
+    database: Database, connection: Connection, project: Row[Any], names: Mapping[str, str]
+) -> DisputedItem | None:
+    """Returns the first item whose annotators disagree, while nobody has decided it; `names` has pseudonyms."""
     scheme = Scheme.model_validate_json(project.scheme)
     decisive = [one.name for one in scheme.questions if one.kind in ("label", "scale")]
     by_item = _given(database, connection, project.id)
@@ -27,7 +29,7 @@ def disputed(database: Database, connection: Connection, project: Row[Any]) -> D
     ]
     if not disputes:
         return None
-    names, items = _pseudonyms(database, connection, project.id), database["annotation_items"]
+    items = database["annotation_items"]
     of_project = items.c.project == project.id, items.c.item.in_(disputes)
     first = connection.execute(select(items).where(*of_project).order_by(items.c.place)).first()
     assert first
@@ -35,10 +37,9 @@ def disputed(database: Database, connection: Connection, project: Row[Any]) -> D
     return DisputedItem(item=first.item, shown=json.loads(first.shown), given=given, left=len(disputes))
 
 
-def rows_of(database: Database, connection: Connection, project: Row[Any]) -> AnnotationRows:
+def rows_of(database: Database, connection: Connection, project: Row[Any], names: Mapping[str, str]) -> AnnotationRows:
     """Returns all annotations under pseudonyms."""
     scheme = Scheme.model_validate_json(project.scheme)
-    names = _pseudonyms(database, connection, project.id)
     rows = [
         AnnotationRow(
             item=one.item,
@@ -61,12 +62,6 @@ def _given(database: Database, connection: Connection, project: str) -> dict[str
     for row in connection.execute(select(table).where(table.c.project == project).order_by(table.c.at)):
         found.setdefault(row.item, []).append(row)
     return found
-
-
-def _pseudonyms(database: Database, connection: Connection, project: str) -> dict[str, str]:
-    table = database["annotators"]
-    rows = connection.execute(select(table.c.annotator, table.c.pseudonym).where(table.c.project == project))
-    return {row.annotator: row.pseudonym for row in rows}
 
 
 def _gold(database: Database, connection: Connection, project: str, rows: Sequence[AnnotationRow]) -> dict[str, float]:

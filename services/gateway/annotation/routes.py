@@ -81,6 +81,7 @@ class AnnotationRoutes:
 
     async def _consent(self, context: RequestContext) -> AnnotationProject:
         """Agree to the project's terms."""
+        context.audit.target = context.path_parameter("project")
         await self._call(self._annotations.consent, *_who(context))
         return await self._call(self._annotations.project, *_who(context))
 
@@ -92,8 +93,7 @@ class AnnotationRoutes:
         """Keep an annotation, and answer with the next item. Sent again, it takes the place of the former."""
         given = parse_body(Annotate, await context.body())
         said = (given.item, given.values, given.seconds)
-        await self._call(self._annotations.annotate, *_who(context), *said)
-        return await self._call(self._annotations.next, *_who(context)) or _NOTHING_LEFT
+        return await self._call(self._annotations.annotate, *_who(context), *said) or _NOTHING_LEFT
 
     async def _undo(self, context: RequestContext) -> NextItem:
         """Take the caller's latest annotation back, and answer with its item and values."""
@@ -118,7 +118,7 @@ class AnnotationRoutes:
 
     async def _forget(self, context: RequestContext) -> Forgotten:
         """Delete all that an annotator has said, and their pseudonyms."""
-        annotator = context.path_parameter("annotator")
+        annotator = context.audit.target = context.path_parameter("annotator")
         return Forgotten(annotations=await self._call(self._annotations.forget, annotator, TENANT.get()))
 
     async def _call(self, job: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:

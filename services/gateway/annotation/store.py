@@ -18,6 +18,7 @@ from soliloquy_services.gateway.annotation.messages import (
 )
 from soliloquy_services.gateway.annotation.results import DECIDED, FIRST, disputed, rows_of
 from soliloquy_services.gateway.database import Database
+from soliloquy_services.gateway.participants import Participants
 from soliloquy_services.gateway.refusals import Code, Refusal
 
 # Somebody who leaves an item gives it back by then.
@@ -27,6 +28,7 @@ LEASE_SECONDS = 1_800.0
 class Annotations:
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._annotators = Participants(database, "A")
         self.call = database.call
 
     def add(self, asked: AddAnnotation, scheme: Scheme, tenant: str) -> str:
@@ -74,27 +76,20 @@ class Annotations:
     def consent(self, project: str, tenant: str, annotator: str) -> None:
         with self._database.writing() as connection:
             self._row(connection, project, tenant)
-            self._admit(connection, project, annotator)
+            self._annotators.join(connection, project, annotator)
 
     def next(self, project: str, tenant: str, annotator: str) -> NextItem | None:
         """Gives an annotator the item that they have already, or the next one that needs an annotation."""
         with self._database.writing() as connection:
-            row = self._row(connection, project, tenant)
-            if row.consent and not self._has_consented(connection, project, annotator):
-                raise Refusal(Code.NOT_NOW, "the annotator has not agreed to the project's terms: agree first")
-            self._admit(connection, project, annotator)
-            item = self._held(connection, project, annotator) or self._needing(connection, row, annotator)
-            if item is None:
-                return None
-            self._lease(connection, project, item.item, annotator)
-            return self._shown(connection, row, item, annotator, {})
+            return self._next(connection, self._row(connection, project, tenant), annotator)
 
     def annotate(
         self, project: str, tenant: str, annotator: str, item: str, values: Mapping[str, Any], seconds: float
-    ) -> None:
-        """Keeps one's annotation of an item; another one of the same item takes its place."""
+    ) -> NextItem | None:
+        """Keeps one's annotation of an item, in the place of an earlier one, and gives the next item."""
         with self._database.writing() as connection:
-            self._check(connection, self._row(connection, project, tenant), item, values)
+            row = self._row(connection, project, tenant)
+            self._check(connection, row, item, values)
             leases = self._database["annotation_leases"]
             held = and_(leases.c.project == project, leases.c.item == item, leases.c.annotator == annotator)
             if not connection.execute(select(leases.c.until).where(held)).first():
@@ -102,6 +97,7 @@ class Annotations:
                     Code.NOT_NOW, f"the item {item[:80]!r} is not before this annotator: ask for the next one"
                 )
             self._keep(connection, project, item, annotator, FIRST, values, seconds)
+            return self._next(connection, row, annotator)
 
     def undo(self, project: str, tenant: str, annotator: str) -> NextItem | None:
         """Takes the annotator's latest annotation back, and puts its item before them again."""
@@ -124,19 +120,21 @@ class Annotations:
 
     def disputed(self, project: str, tenant: str) -> DisputedItem | None:
         with self._database.reading() as connection:
-            return disputed(self._database, connection, self._row(connection, project, tenant))
+            row, names = self._row(connection, project, tenant), self._annotators.pseudonyms(connection, project)
+            return disputed(self._database, connection, row, names)
 
     def decide(
         self, project: str, tenant: str, adjudicator: str, item: str, values: Mapping[str, Any], seconds: float
     ) -> None:
         with self._database.writing() as connection:
             self._check(connection, self._row(connection, project, tenant), item, values)
-            self._admit(connection, project, adjudicator)
+            self._annotators.join(connection, project, adjudicator)
             self._keep(connection, project, item, adjudicator, DECIDED, values, seconds)
 
     def rows(self, project: str, tenant: str) -> AnnotationRows:
         with self._database.reading() as connection:
-            return rows_of(self._database, connection, self._row(connection, project, tenant))
+            row, names = self._row(connection, project, tenant), self._annotators.pseudonyms(connection, project)
+            return rows_of(self._database, connection, row, names)
 
     def forget(self, annotator: str, tenant: str) -> int:
         """Deletes all that somebody has said in the tenant's projects, and who they are."""
@@ -146,10 +144,19 @@ class Annotations:
             said = self._database["annotations"]
             own = said.c.annotator == annotator, said.c.project.in_(seen)
             count = connection.execute(select(func.count()).select_from(said).where(*own)).scalar_one()
-            for name in ("annotations", "annotation_leases", "annotators"):
+            for name in ("annotations", "annotation_leases"):
                 of = self._database[name]
                 connection.execute(delete(of).where(of.c.annotator == annotator, of.c.project.in_(seen)))
+            self._annotators.forget(connection, seen, annotator)
             return int(count)
+
+    def _next(self, connection: Connection, row: Row[Any], annotator: str) -> NextItem | None:
+        self._annotators.admit(connection, row.id, annotator, row.consent)
+        item = self._held(connection, row.id, annotator) or self._needing(connection, row, annotator)
+        if item is None:
+            return None
+        self._lease(connection, row.id, item.item, annotator)
+        return self._shown(connection, row, item, annotator, {})
 
     def _row(self, connection: Connection, project: str, tenant: str) -> Row[Any]:
         table = self._database["annotation_projects"]
@@ -173,7 +180,7 @@ class Annotations:
             scheme=Scheme.model_validate_json(row.scheme),
             annotators_per_item=row.per_item,
             consent=row.consent,
-            consented=not row.consent or self._has_consented(connection, row.id, annotator),
+            consented=not row.consent or self._annotators.has_joined(connection, row.id, annotator),
             items=self._count(connection, items, items.c.project == row.id),
             complete=connection.execute(complete).scalar_one(),
             own=self._own(connection, row.id, annotator),
@@ -186,21 +193,6 @@ class Annotations:
         said = self._database["annotations"]
         own = said.c.project == project, said.c.annotator == annotator, said.c.round == FIRST
         return self._count(connection, said, *own)
-
-    def _has_consented(self, connection: Connection, project: str, annotator: str) -> bool:
-        table = self._database["annotators"]
-        own = table.c.project == project, table.c.annotator == annotator
-        return connection.execute(select(table.c.pseudonym).where(*own)).first() is not None
-
-    def _admit(self, connection: Connection, project: str, annotator: str) -> None:
-        if self._has_consented(connection, project, annotator):
-            return
-        table = self._database["annotators"]
-        taken = connection.execute(select(table.c.pseudonym).where(table.c.project == project)).scalars().all()
-        number = max((int(name[1:]) for name in taken), default=0) + 1
-        now = self._database.now(connection)
-        values = {"project": project, "annotator": annotator, "pseudonym": f"A{number}", "consented": now}
-        connection.execute(insert(table).values(values))
 
     def _held(self, connection: Connection, project: str, annotator: str) -> Row[Any] | None:
         """Returns the item that an annotator has before them and has not annotated."""

@@ -55,6 +55,8 @@ class AddTeaching(_Body):
     problems: Annotated[Sequence[OwnProblem], Field(max_length=_MOST_PROBLEMS)] = ()
     # The number of dialogues that are wanted, of a bank; each of your own problems is wanted once.
     dialogues: Annotated[int, Field(ge=1, le=_MOST_PROBLEMS)] = 100
+    # The terms that a teacher agrees to before the first problem; empty for none.
+    consent: Annotated[str, Field(max_length=8_000)] = ""
 
 
 class TeachingProject(_Body):
@@ -67,6 +69,9 @@ class TeachingProject(_Body):
     own: int
     # The run that keeps them.
     run: str
+    consent: str
+    # Whether the caller has agreed to it.
+    consented: bool
 
 
 class TeachingProjects(_Body):
@@ -135,3 +140,14 @@ class RateStudent(_Body):
     # By the questions of the scheme.
     values: Mapping[str, Any]
     seconds: _Seconds = 0.0
+
+
+class KeptDialogue(_Body):
+    run: str
+    conversation: str
+
+
+class ForgottenTeacher(_Body):
+    # The dialogues that are deleted here, and those of them that a dataset has, for `soliloquy forget`.
+    dialogues: int
+    kept: Sequence[KeptDialogue]

@@ -9,6 +9,7 @@ from soliloquy_services.gateway.refusals import Code, Refusal, answered
 from soliloquy_services.gateway.teaching.messages import (
     AddTeaching,
     Compare,
+    ForgottenTeacher,
     RateStudent,
     SeatView,
     Teach,
@@ -33,6 +34,7 @@ class TeachingRoutes:
             HttpRoute("GET", projects, "ListTeaching", self._list, answer=TeachingProjects),
             HttpRoute("POST", projects, "AddTeaching", self._add, AddTeaching, TeachingProject, statuses=(201,)),
             HttpRoute("GET", one, "GetTeaching", self._project, answer=TeachingProject),
+            HttpRoute("POST", f"{one}/consent", "ConsentToTeaching", self._consent, answer=TeachingProject),
             HttpRoute("POST", f"{one}/next", "NextSeat", self._next, answer=SeatView),
             HttpRoute("GET", seat, "GetSeat", self._show, answer=SeatView),
             HttpRoute("POST", f"{seat}/comparison", "CompareSolutions", self._compare, Compare, SeatView),
@@ -40,6 +42,9 @@ class TeachingRoutes:
             HttpRoute("POST", f"{seat}/end", "EndSeat", self._end, answer=SeatView),
             HttpRoute("POST", f"{seat}/leave", "LeaveSeat", self._leave, answer=SeatView),
             HttpRoute("POST", f"{seat}/answers", "RateStudent", self._rate, RateStudent, SeatView),
+            HttpRoute(
+                "DELETE", "/v1/teaching/teachers/{teacher}", "ForgetTeacher", self._forget, answer=ForgottenTeacher
+            ),
         )
 
     async def _list(self, _: RequestContext) -> TeachingProjects:
@@ -57,6 +62,11 @@ class TeachingRoutes:
     async def _project(self, context: RequestContext) -> TeachingProject:
         """A project, and how far it is."""
         return await _bounded(self._teaching.project(context.path_parameter("project")))
+
+    async def _consent(self, context: RequestContext) -> TeachingProject:
+        """Agree to the project's terms."""
+        project = context.audit.target = context.path_parameter("project")
+        return await _bounded(self._teaching.consent(project))
 
     async def _next(self, context: RequestContext) -> SeatView:
         """The caller's seat, or one before the next problem; without an id where none is left."""
@@ -82,12 +92,18 @@ class TeachingRoutes:
 
     async def _leave(self, context: RequestContext) -> SeatView:
         """Give the problem up; nothing of its dialogue is kept."""
-        return await _bounded(self._teaching.leave(context.path_parameter("id")))
+        seat = context.audit.target = context.path_parameter("id")
+        return await _bounded(self._teaching.leave(seat))
 
     async def _rate(self, context: RequestContext) -> SeatView:
         """Answer the questions about the student; the dialogue is kept with the answers."""
         given = parse_body(RateStudent, await context.body())
         return await _bounded(self._teaching.rate(context.path_parameter("id"), given))
+
+    async def _forget(self, context: RequestContext) -> ForgottenTeacher:
+        """Delete the dialogues of a teacher, and whose pseudonym is theirs; the answer names those in datasets."""
+        teacher = context.audit.target = context.path_parameter("teacher")
+        return await _bounded(self._teaching.forget(teacher))
 
 
 async def _bounded(answer: Awaitable[T]) -> T:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, insert, or_, select, update
+from sqlalchemy import Connection, Row, func, insert, select, update
 
 from soliloquy.runtime.events import run_key
 from soliloquy.runtime.seeds import digest
@@ -13,6 +13,7 @@ from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.runs_pb2 import Run
 from soliloquy_services.gateway.access.tenants import seats_of, sees
 from soliloquy_services.gateway.database import Database
+from soliloquy_services.gateway.participants import Participants
 from soliloquy_services.gateway.refusals import Code, Refusal
 from soliloquy_services.gateway.teaching.messages import AddTeaching, State, TeachingProject
 
@@ -55,6 +56,7 @@ class StoredSeat:
 class Seats:
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._teachers = Participants(database, "T")
         self.call = database.call
 
     def add(self, asked: AddTeaching, tenant: str) -> str:
@@ -86,13 +88,19 @@ class Seats:
         with self._database.reading() as connection:
             return self._described(connection, self._row(connection, project, tenant), teacher)
 
+    def consent(self, project: str, tenant: str, teacher: str) -> None:
+        with self._database.writing() as connection:
+            self._row(connection, project, tenant)
+            self._teachers.join(connection, project, teacher)
+
     def take(
-        self, project: str, tenant: str, teacher: str, begin: Callable[[Project, int], Conversation]
+        self, project: str, tenant: str, teacher: str, begin: Callable[[Project, int, int], Conversation]
     ) -> StoredSeat | None:
         """Returns the teacher's seat that is not over, or another about the next problem; None if none is left."""
         seats = self._database["seats"]
         with self._database.writing() as connection:
             known = _project(self._row(connection, project, tenant))
+            self._teachers.admit(connection, project, teacher, known.asked.consent)
             own = seats.c.project == project, seats.c.teacher == teacher, seats.c.state.not_in(_OVER)
             if held := connection.execute(select(seats).where(*own).order_by(seats.c.place)).first():
                 return self._seat(connection, held, known)
@@ -100,18 +108,19 @@ class Seats:
             place = connection.execute(
                 select(func.coalesce(func.max(seats.c.place), -1) + 1).where(seats.c.project == project)
             ).scalar_one()
-            if not self._is_wanted(connection, known, place, now):
+            problem = self._next_problem(connection, known, teacher, now)
+            if problem is None:
                 return None
-            self._admit(connection, project, teacher)
             seat = digest("seat", project, place)
             values = {
                 "id": seat,
                 "project": project,
                 "place": place,
+                "problem": problem,
                 "teacher": teacher,
                 "state": State.PREPARING,
                 "revision": 0,
-                "conversation": begin(known, place).SerializeToString(),
+                "conversation": begin(known, place, problem).SerializeToString(),
                 "changed": now,
             }
             connection.execute(insert(seats).values(values))
@@ -144,17 +153,36 @@ class Seats:
             same = seats.c.id == seat.id, seats.c.revision == seat.revision
             return bool(connection.execute(update(seats).where(*same).values(values)).rowcount)
 
-    def _is_wanted(self, connection: Connection, project: Project, place: int, now: float) -> bool:
-        """Whether another dialogue is wanted: own problems are taught once, and those of a bank as often as asked."""
-        if project.asked.problems:
-            return place < project.wanted
+    def forget(self, teacher: str, tenant: str) -> list[StoredSeat]:
+        """Deletes the dialogues of a teacher in the tenant's projects, and who they are; returns what was there."""
+        projects, seats = self._database["teaching_projects"], self._database["seats"]
+        with self._database.writing() as connection:
+            seen = {row.id: row for row in connection.execute(select(projects)) if sees(tenant, row.tenant)}
+            own = seats.c.teacher == teacher, seats.c.project.in_(seen)
+            rows = connection.execute(select(seats).where(*own)).all()
+            found = [self._seat(connection, row, _project(seen[row.project])) for row in rows]
+            # Its place stays taken: the ids of seats and conversations follow from it.
+            gone = {"teacher": "", "conversation": b"", "state": State.LEFT, "revision": seats.c.revision + 1}
+            connection.execute(update(seats).where(*own).values(gone))
+            self._teachers.forget(connection, seen, teacher)
+            return found
+
+    def _next_problem(self, connection: Connection, project: Project, teacher: str, now: float) -> int | None:
+        """Returns a problem for a teacher, one that others have left before a fresh one; None if none is wanted."""
         seats = self._database["seats"]
-        counts = or_(
-            seats.c.state == State.DONE,
-            seats.c.state.not_in(_OVER) & (seats.c.changed > now - ABANDONED_SECONDS),
+        of_project = seats.c.project == project.id
+        at_work = seats.c.state.not_in(_OVER) & (seats.c.changed > now - ABANDONED_SECONDS)
+        counted = select(func.count()).where(of_project, at_work | (seats.c.state == State.DONE))
+        if connection.execute(counted).scalar_one() >= project.wanted:
+            return None
+        is_over = at_work | seats.c.state.in_((State.DONE, State.UNFIT)) | (seats.c.teacher == teacher)
+        barred = select(seats.c.problem).where(of_project, is_over)
+        left = select(func.min(seats.c.problem)).where(of_project, seats.c.problem.not_in(barred))
+        fresh = select(func.coalesce(func.max(seats.c.problem), -1) + 1).where(of_project)
+        problem = int(
+            connection.execute(select(func.coalesce(left.scalar_subquery(), fresh.scalar_subquery()))).scalar_one()
         )
-        taken = select(func.count()).select_from(seats).where(seats.c.project == project.id, counts)
-        return int(connection.execute(taken).scalar_one()) < project.wanted
+        return None if project.asked.problems and problem >= project.wanted else problem
 
     def _row(self, connection: Connection, project: str, tenant: str) -> Row[Any]:
         table = self._database["teaching_projects"]
@@ -174,30 +202,24 @@ class Seats:
             done=connection.execute(done).scalar_one(),
             own=connection.execute(done.where(seats.c.teacher == teacher)).scalar_one(),
             run=run_key(project.run),
+            consent=project.asked.consent,
+            consented=not project.asked.consent or self._teachers.has_joined(connection, row.id, teacher),
         )
 
     def _seat(self, connection: Connection, row: Row[Any], project: Project) -> StoredSeat:
-        seats, teachers = self._database["seats"], self._database["teachers"]
+        seats = self._database["seats"]
         own = seats.c.project == row.project, seats.c.teacher == row.teacher, seats.c.state == State.DONE
-        known = teachers.c.project == row.project, teachers.c.teacher == row.teacher
         return StoredSeat(
             id=row.id,
             project=project,
             teacher=row.teacher,
-            pseudonym=connection.execute(select(teachers.c.pseudonym).where(*known)).scalar_one(),
+            pseudonym=self._teachers.pseudonyms(connection, row.project)[row.teacher],
             state=State(row.state),
             revision=row.revision,
             conversation=Conversation.FromString(row.conversation),
             age=self._database.now(connection) - row.changed,
             own=connection.execute(select(func.count()).select_from(seats).where(*own)).scalar_one(),
         )
-
-    def _admit(self, connection: Connection, project: str, teacher: str) -> None:
-        teachers = self._database["teachers"]
-        known = connection.execute(select(teachers.c.teacher).where(teachers.c.project == project)).scalars().all()
-        if teacher not in known:
-            values = {"project": project, "teacher": teacher, "pseudonym": f"T{len(known) + 1}"}
-            connection.execute(insert(teachers).values(values))
 
 
 def _project(row: Row[Any]) -> Project:

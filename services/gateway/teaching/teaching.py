@@ -12,7 +12,7 @@ from soliloquy.annotation.scheme import schemes
 from soliloquy.recipes.packages import UnknownRecipe, known_recipes
 from soliloquy.recipes.recipe import find
 from soliloquy.recipes.seat import Seat
-from soliloquy.runtime.events import Event, checked, first_event
+from soliloquy.runtime.events import Event, checked, first_event, run_key
 from soliloquy.runtime.seeds import digest
 from soliloquy.runtime.transports.port import Unanswered
 from soliloquy.v1.conversation_pb2 import Conversation, Problem
@@ -25,6 +25,8 @@ from soliloquy_services.gateway.teaching.messages import (
     MOST_CHARACTERS,
     AddTeaching,
     Compare,
+    ForgottenTeacher,
+    KeptDialogue,
     RateStudent,
     SeatView,
     State,
@@ -86,6 +88,19 @@ class Teaching:
 
     async def project(self, project: str) -> TeachingProject:
         return await self._seats.call(self._seats.project, project, TENANT.get(), _caller())
+
+    async def consent(self, project: str) -> TeachingProject:
+        await self._seats.call(self._seats.consent, project, TENANT.get(), _caller())
+        return await self.project(project)
+
+    async def forget(self, teacher: str) -> ForgottenTeacher:
+        found = await self._seats.call(self._seats.forget, teacher, TENANT.get())
+        kept = [
+            KeptDialogue(run=run_key(seat.project.run), conversation=seat.conversation.id)
+            for seat in found
+            if seat.state in (State.KEEPING, State.DONE)
+        ]
+        return ForgottenTeacher(dialogues=len(found), kept=kept)
 
     async def next(self, project: str) -> SeatView:
         """Seats the caller where they left, or before the next problem."""
@@ -177,12 +192,12 @@ class Teaching:
             if await self._seats.call(self._seats.change, stored, state, stored.conversation):
                 return await self.show(seat)
 
-    def _begun(self, project: Project, place: int) -> Conversation:
+    def _begun(self, project: Project, place: int, number: int) -> Conversation:
         asked = project.asked
         if asked.problems:
-            problem = self._problems.own_problem(asked.problems[place].question, asked.problems[place].solution)
+            problem = self._problems.own_problem(asked.problems[number].question, asked.problems[number].solution)
         else:
-            problem = self._problems.bank_problem(asked.bank, asked.seed + place)
+            problem = self._problems.bank_problem(asked.bank, asked.seed + number)
         run = project.run
         run.max_turns, run.max_attempts, run.seed = seat_of(project.recipe).most_turns, 1, asked.seed
         run.enrich = find(project.recipe).always_enriched

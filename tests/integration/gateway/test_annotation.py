@@ -20,6 +20,7 @@ from soliloquy_services.gateway.refusals import Refusal
 from soliloquy_services.gateway.settings import GatewaySettings
 from tests.integration.gateway.site import OPERATOR, READER, ROOMY, Site, site
 from tests.unit.gateway.tokens import entry, written
+from tests.waiting import until
 
 SCHEME = scheme_of("mathwell")
 GOOD = {"solvable": "yes", "accurate": "yes", "appropriate": "yes"}
@@ -113,7 +114,7 @@ def test_everybody_gets_the_items_whose_values_are_known_and_is_measured_by_them
 
 def test_nobody_annotates_before_agreeing_and_who_leaves_takes_all_words_along(annotations: Annotations) -> None:
     key = annotations.add(project(consent="We keep what you say for a study."), SCHEME, "")
-    with pytest.raises(Refusal, match="has not agreed"):
+    with pytest.raises(Refusal, match="have not agreed"):
         annotations.next(key, "", "ada")
     annotations.consent(key, "", "ada")
     judge_all(annotations, key, "ada")
@@ -159,10 +160,12 @@ async def people(tmp_path: Path) -> AsyncIterator[Site]:
 
 
 async def test_an_annotator_annotates_and_reaches_nothing_else(people: Site) -> None:
-    added = await people.ask("POST", "/v1/annotation/projects", project(count=2).model_dump(), token=OPERATOR)
+    asked = project(count=2, consent="We keep what you say for a study.").model_dump()
+    added = await people.ask("POST", "/v1/annotation/projects", asked, token=OPERATOR)
     assert added.status == 201, added.body
     place = f"/v1/annotation/projects/{added.body['id']}"
     for token in (ADA, BEN):
+        await people.ask("POST", f"{place}/consent", {}, token=token)
         item = (await people.ask("POST", f"{place}/next", token=token)).body
         while item["item"]:
             assert {*item} == {"item", "shown", "values", "own", "items"}
@@ -182,6 +185,14 @@ async def test_an_annotator_annotates_and_reaches_nothing_else(people: Site) -> 
     assert {(row["item"], row["annotator"]) for row in rows} == {(i, a) for i in ("i0", "i1") for a in ("A1", "A2")}
     forgotten = await people.ask("DELETE", "/v1/annotation/annotators/ada", token=OPERATOR)
     assert forgotten.body == {"annotations": 2}
+    joined, gone = ("ConsentToAnnotation", added.body["id"]), ("ForgetAnnotator", "ada")
+
+    async def are_audited() -> bool:
+        calls = (await people.ask("GET", "/v1/audit", token=OPERATOR)).body["calls"]
+        told = {(call["who"], call["what"], call["target"]) for call in calls if call["outcome"] == "done"}
+        return told >= {("ada", *joined), ("ben", *joined), ("olga", *gone)}
+
+    await until(are_audited)
 
 
 async def test_a_gateway_whose_database_is_temporary_takes_no_project(tmp_path: Path) -> None:

@@ -26,7 +26,16 @@ from soliloquy_services.gateway.access.access import CALLER
 from soliloquy_services.gateway.access.tenants import TENANT
 from soliloquy_services.gateway.database import Database
 from soliloquy_services.gateway.refusals import Refusal
-from soliloquy_services.gateway.teaching.messages import AddTeaching, Compare, RateStudent, SeatView, State, Teach
+from soliloquy_services.gateway.teaching.messages import (
+    AddTeaching,
+    Compare,
+    KeptDialogue,
+    OwnProblem,
+    RateStudent,
+    SeatView,
+    State,
+    Teach,
+)
 from soliloquy_services.gateway.teaching.store import Seats
 from soliloquy_services.gateway.teaching.student import Student, StudentSilent
 from soliloquy_services.gateway.teaching.teaching import Teaching
@@ -218,9 +227,43 @@ async def test_several_teachers_have_problems_of_their_own_and_see_no_seat_of_an
     with pytest.raises(Refusal, match="there is no seat"):
         await opened.teaching.show(seats["ada"])
     TENANT.set("")
-    await opened.teaching.leave(seats["ada"])
-    # A problem that is given up makes room for another.
-    assert (await opened.teaching.next(project.id)).id not in ("", *seats.values())
+    left = await opened.teaching.leave(seats["ada"])
+    # A problem that is given up makes room for another, and waits for another teacher.
+    assert (await opened.teaching.next(project.id)).question not in ("", left.question)
+    CALLER.set("ben")
+    await opened.teaching.leave(seats["ben"])
+    taken = await opened.teaching.next(project.id)
+    assert (taken.question, taken.id in seats.values()) == (left.question, False)
+
+
+async def test_an_own_problem_that_one_teacher_leaves_is_taught_by_another(opened: School) -> None:
+    own = [OwnProblem(question="Ann has 4 bags of 3 apples. How many apples has she?", solution="4 * 3 = 12")]
+    project = await opened.teaching.add(AddTeaching(name="Own", recipe="mathdial", problems=own))
+    CALLER.set("ada")
+    await opened.teaching.leave((await opened.teaching.next(project.id)).id)
+    assert (await opened.teaching.next(project.id)).id == ""
+    CALLER.set("ben")
+    assert (await opened.teaching.next(project.id)).question == own[0].question
+
+
+async def test_nobody_teaches_before_agreeing_and_a_forgotten_teacher_leaves_no_dialogue(opened: School) -> None:
+    asked = ASKED.model_copy(update={"consent": "We keep what you write for a study.", "dialogues": 1})
+    project = await opened.teaching.add(asked)
+    CALLER.set("ada")
+    with pytest.raises(Refusal, match="have not agreed"):
+        await opened.teaching.next(project.id)
+    assert (await opened.teaching.consent(project.id)).consented
+    kept = await opened.finished(await opened.taught(await opened.seated(project.id), ("generic", HELLO)))
+    forgotten = await opened.teaching.forget("ada")
+    # Its dataset has the dialogue, which `soliloquy forget` removes by these names.
+    assert forgotten.kept == [KeptDialogue(run=project.run, conversation=kept.id)]
+    told = await opened.teaching.project(project.id)
+    assert (told.done, told.own, told.consented) == (0, 0, False)
+    CALLER.set("ben")
+    await opened.teaching.consent(project.id)
+    again = await opened.finished(await opened.taught(await opened.seated(project.id), ("generic", HELLO)))
+    assert again.id != kept.id
+    assert json.loads(again.extra)["teacher"] == "T2"
 
 
 async def test_the_dialogue_ends_at_its_bounds(opened: School) -> None:
