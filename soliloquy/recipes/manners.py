@@ -20,7 +20,8 @@ Policy = Mapping[str, Any]
 
 
 def check_length(conversation: Conversation, turns: Sequence[Turn], policy: Policy) -> Findings:
-    if conversation.ending and len(conversation.turns) < policy["shortest_turns"]:
+    is_short = len(conversation.turns) < policy["shortest_turns"]
+    if conversation.ending and is_short and not is_taught(conversation):
         yield len(conversation.turns), f"the last one; at least {policy['shortest_turns']} are wanted"
     for turn, speaker, text in _model_messages(conversation, turns):
         words = _words_in(text)

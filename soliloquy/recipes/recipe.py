@@ -23,7 +23,7 @@ from soliloquy.recipes.reader import Reader
 from soliloquy.recipes.records import record
 from soliloquy.recipes.rules import MANNERS, Broken, Rules
 from soliloquy.recipes.scene import Speaker, Spoil
-from soliloquy.recipes.seat import Seat
+from soliloquy.recipes.seat import Seat, is_taught
 from soliloquy.runtime.ask import Ask, Prompt
 from soliloquy.runtime.events import Outcome
 from soliloquy.runtime.extensions import BadPackage
@@ -183,7 +183,8 @@ class Recipe:
 
     def review(self, conversation: Conversation) -> CheckedConversation:
         """Checks a finished conversation; reports only the reason for one that broke off."""
-        if conversation.ending in self.complete:
+        # A teacher ends a dialogue at any time.
+        if conversation.ending in self.complete or is_taught(conversation):
             checked = self.check(conversation)
             return with_unverified(checked) if conversation.run.verified else checked
         return CheckedConversation(turns=(), faults=[self.incomplete(conversation)])

@@ -1,6 +1,7 @@
 """Applies a recipe's rules to turns of a conversation; some rules are the same for every recipe."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
@@ -13,6 +14,8 @@ from soliloquy.recipes.rulebook import Rulebook
 from soliloquy.recipes.seat import is_taught
 from soliloquy.recipes.settled import StudentAnswer, program_fault, reply_fault
 from soliloquy.recipes.uncalculated import check_uncalculated
+from soliloquy.truth.judge import judge
+from soliloquy.truth.ledger import ledger_of
 from soliloquy.v1.conversation_pb2 import Conversation, Turn
 
 # Finds what breaks the rule in some turns of a conversation, usually all of it or its last one.
@@ -71,9 +74,18 @@ COMMON_NEEDS: Needs = {
     "steps": _has_steps,
     # Other people need not have followed the steps of the problem: different results prove nothing.
     "plan": lambda conversation: _is_of_run(conversation) and _has_steps(conversation),
+    # A person who tutors need not keep to the steps.
+    "course": lambda conversation: (
+        _is_of_run(conversation) and _has_steps(conversation) and not is_taught(conversation)
+    ),
     "evaluations": lambda conversation: any(map(letter_of, conversation.turns)),
-    "programs": lambda conversation: any(turn.calculation.attempts for turn in conversation.turns),
+    # A person who tutors answers with or without what their programs came to.
+    "programs": lambda conversation: (
+        not is_taught(conversation) and any(turn.calculation.attempts for turn in conversation.turns)
+    ),
 }
+# The roles whose answers nobody gives where a person tutors.
+_PROGRAMMING = {"tutor", "codegen"}
 
 
 def settled_rules(settled: Callable[[Conversation, Turn], StudentAnswer | None]) -> dict[str, Rule]:
@@ -117,7 +129,24 @@ def inapplicable(conversation: Conversation, book: Rulebook, further: Needs | No
     known = {**COMMON_NEEDS, **(further or {})}
     has = {need: known[need](conversation) for need in {*book.needs.values()}}
     english = [name for name, rule in book.rules.items() if rule.english] if conversation.run.language else []
-    return {rule: need for rule, need in book.needs.items() if not has[need]} | dict.fromkeys(english, "English")
+    programming = [name for name, rule in book.rules.items() if rule.by and _PROGRAMMING.issuperset(rule.by)]
+    unasked = programming if is_taught(conversation) else []
+    return (
+        {rule: need for rule, need in book.needs.items() if not has[need]}
+        | dict.fromkeys(english, "English")
+        | dict.fromkeys(unasked, "a model as the tutor")
+    )
+
+
+def settled_contradictions(conversation: Conversation, rules: Rules) -> list[str]:
+    """Tells how the latest reply contradicts what is settled; a claim that is open contradicts nothing."""
+    judged, ledger = deepcopy(conversation), ledger_of(conversation.problem)
+    reply = judged.turns[-1].tutor
+    decided = [claim for claim in reply.claims if judge([claim], ledger, 0).right is not None]
+    del reply.claims[:]
+    reply.claims.extend(decided)
+    names = ["verdict"] if "verdict" in rules.book.rules else []
+    return [f"{found.evidence[:1].upper()}{found.evidence[1:]}." for found in rules.broken(judged, names, 1)]
 
 
 def faults_of(conversation: Conversation, rules: Mapping[str, Rule]) -> list[str]:

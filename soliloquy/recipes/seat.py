@@ -65,6 +65,8 @@ class Seat:
     record_comparison: Callable[[Conversation, str], None] = lambda conversation, description: None
     # The lines of the plan that the dialogue follows.
     plan: Callable[[Conversation], Sequence[str]] = _no_plan
+    # Whether the teacher may run programs, as the recipe's tutor does.
+    calculates: bool = False
     # Adds a message with its move to the last turn.
     record_reply: Callable[[Conversation, str, str], None]
     # Says what speaks against sending the latest reply; a teacher may send it all the same.

@@ -3,17 +3,16 @@
 Teachers name a move without an intent, as the paper's did.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from soliloquy.recipes.mathdial.claims import holds_answer, slips
+from soliloquy.recipes.mathdial.claims import holds_answer
 from soliloquy.recipes.mathdial.confusion import confusion_of, labelled
 from soliloquy.recipes.mathdial.labels_pb2 import ConversationLabels, TutorLabels
 from soliloquy.recipes.mathdial.moves import TEMPLATES
 from soliloquy.recipes.mathdial.policy import POLICY
 from soliloquy.recipes.seat import Seat, record_resolution
 from soliloquy.runtime.files import table_beside
-from soliloquy.truth.locales import gloss
 from soliloquy.v1.conversation_pb2 import Conversation
 
 _BOUNDS = table_beside(__file__, "seat.toml")
@@ -35,17 +34,11 @@ def _record_reply(conversation: Conversation, text: str, move: str) -> None:
 
 
 def _warnings(conversation: Conversation) -> Sequence[str]:
-    return list(_found(conversation))
-
-
-def _found(conversation: Conversation) -> Iterator[str]:
     problem, reply = conversation.problem, conversation.turns[-1].tutor
     said = any(holds_answer(turn.student.text, problem) for turn in conversation.turns)
     telling = TutorLabels.FromString(reply.labels).move == TutorLabels(move=f"MOVE_{_TELLING.upper()}").move
-    if holds_answer(reply.text, problem) and not said and not telling:
-        yield "It gives the answer away before the student has found it."
-    for slip in slips(gloss(reply.text, problem.language)):
-        yield f"{slip} is not right."
+    gives_away = holds_answer(reply.text, problem) and not said and not telling
+    return ["It gives the answer away before the student has found it."] if gives_away else []
 
 
 def _record_answers(conversation: Conversation, answers: Mapping[str, Any]) -> None:

@@ -174,10 +174,12 @@ def _texts(conversation: Conversation) -> Texts:
 def _try_prompts(conversation: Conversation, tried: Turn, *, answered: bool) -> Iterator[Prompt]:
     if drawn_state(tried) not in (START, UNDRAWN):
         yield student(conversation, tried)
+    if is_taught(conversation):
+        return
     if tried.HasField("calculation"):
         yield describing(conversation, tried)
         yield from program_prompts(_texts(conversation), tried.calculation)
-    if answered and not is_taught(conversation):
+    if answered:
         yield tutoring(conversation, tried)
 
 

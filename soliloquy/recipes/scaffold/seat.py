@@ -24,6 +24,7 @@ SEAT = Seat(
     most_minutes=_BOUNDS["most_minutes"],
     questionnaire=_BOUNDS["questionnaire"],
     plan=lambda conversation: [f"{one.question} {one.answer}" for one in questions(conversation)],
+    calculates=True,
     record_reply=lambda conversation, text, move: student.record_reply(conversation, text),
     warnings=_warnings,
 )

@@ -11,6 +11,7 @@ from soliloquy.recipes.soliloquy.labels_pb2 import (
     TutorLabels,
 )
 from soliloquy.recipes.soliloquy.progress import progress_by_turn
+from soliloquy.recipes.step_text import step_text
 from soliloquy.runtime.files import table_beside
 from soliloquy.v1.conversation_pb2 import Conversation
 
@@ -24,6 +25,11 @@ def _record_reply(conversation: Conversation, text: str, move: str) -> None:
     reply.text, reply.labels = text, TutorLabels(step=step, state=_STATES[move]).SerializeToString()
 
 
+def _plan(conversation: Conversation) -> Sequence[str]:
+    problem = conversation.problem
+    return [step_text(problem, step, with_result=True) for step in problem.steps]
+
+
 def _warnings(conversation: Conversation) -> Sequence[str]:
     found = rules.RULES.broken(conversation, ["early_answer"], 1)
     return [f"{rules.RULES.says(one.rule, '')}: {one.evidence}." for one in found]
@@ -34,6 +40,8 @@ SEAT = Seat(
     most_turns=_TABLE["most_turns"],
     most_minutes=_TABLE["most_minutes"],
     questionnaire=_TABLE["questionnaire"],
+    plan=_plan,
+    calculates=True,
     record_reply=_record_reply,
     warnings=_warnings,
 )
