@@ -172,7 +172,7 @@ async def teaching(
     from soliloquy_services.gateway.teaching.student import Student
     from soliloquy_services.gateway.teaching.teaching import Teaching
 
-    student = Student(tutors.usual.handlers, seconds=settings.answer_seconds)
+    student = Student(tutors.usual.model, tutors.usual.make_handlers, seconds=settings.answer_seconds)
     teaching = Teaching(Seats(gateway.database), student, ChatProblems(), transport.publish)
     try:
         yield teaching

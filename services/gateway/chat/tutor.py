@@ -64,8 +64,8 @@ class ChatTutor:
         self.by = by
         # Set if the model belongs to one chat only.
         self.close = close
-        self._model = model
-        self._make_handlers = handlers
+        self.model = model
+        self.make_handlers = handlers
         self.handlers = handlers(model)
         self._seconds = seconds
         self._fault = fault
@@ -93,7 +93,7 @@ class ChatTutor:
         """Returns a copy of the conversation with the tutor's reply to its last message."""
         visible_reply = VisibleReply(person_in(conversation.run.recipe).visible_text, report)
         report(progress.DECIDING)
-        handlers = self._make_handlers(ListenedModel(self._model, visible_reply))
+        handlers = self.make_handlers(ListenedModel(self.model, visible_reply))
         first = StudentReplied(conversation=deepcopy(conversation))
         replied = await self._bounded(_followed(first, handlers, report))
         if replied.ending == Ending.ENDING_UNPARSABLE:

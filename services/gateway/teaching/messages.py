@@ -10,6 +10,8 @@ from soliloquy.annotation.scheme import Scheme
 from soliloquy_services.gateway.chat.messages import ChatMessage
 
 MOST_CHARACTERS = 4_000
+# For one message.
+MOST_PROGRAMS = 10
 _MOST_PROBLEMS = 10_000
 _Text = Annotated[str, Field(min_length=1, max_length=MOST_CHARACTERS)]
 _Seconds = Annotated[float, Field(ge=0, le=86_400)]
@@ -105,6 +107,9 @@ class SeatView(_Body):
     plan: Sequence[str] = ()
     messages: Sequence[TeacherMessage] = ()
     moves: Sequence[TeacherMove] = ()
+    # Whether the teacher may calculate, and the programs of the message at hand with their output.
+    calculates: bool = False
+    programs: Sequence[Mapping[str, Any]] = ()
     # The bounds: messages and seconds that are left to the teacher.
     turns_left: int = 0
     seconds_left: float = 0.0
@@ -134,6 +139,13 @@ class Teach(_Body):
     seconds: _Seconds = 0.0
     # Whether it is sent in spite of warnings.
     anyway: bool = False
+
+
+class Calculate(_Body):
+    # The turn that it is for.
+    turn: Annotated[int, Field(ge=1)]
+    # Python, or an expression alone.
+    code: Annotated[str, Field(min_length=1, max_length=MOST_CHARACTERS)]
 
 
 class RateStudent(_Body):

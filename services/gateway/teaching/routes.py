@@ -8,6 +8,7 @@ from soliloquy_services.gateway.http.routes import HttpRoute, RequestContext
 from soliloquy_services.gateway.refusals import Code, Refusal, answered
 from soliloquy_services.gateway.teaching.messages import (
     AddTeaching,
+    Calculate,
     Compare,
     ForgottenTeacher,
     RateStudent,
@@ -38,6 +39,7 @@ class TeachingRoutes:
             HttpRoute("POST", f"{one}/next", "NextSeat", self._next, answer=SeatView),
             HttpRoute("GET", seat, "GetSeat", self._show, answer=SeatView),
             HttpRoute("POST", f"{seat}/comparison", "CompareSolutions", self._compare, Compare, SeatView),
+            HttpRoute("POST", f"{seat}/programs", "Calculate", self._calculate, Calculate, SeatView),
             HttpRoute("POST", f"{seat}/messages", "Teach", self._say, Teach, SeatView),
             HttpRoute("POST", f"{seat}/end", "EndSeat", self._end, answer=SeatView),
             HttpRoute("POST", f"{seat}/leave", "LeaveSeat", self._leave, answer=SeatView),
@@ -80,6 +82,11 @@ class TeachingRoutes:
         """Mark the first wrong line of the student's solution, and say what is wrong."""
         given = parse_body(Compare, await context.body())
         return await _bounded(self._teaching.compare(context.path_parameter("id"), given))
+
+    async def _calculate(self, context: RequestContext) -> SeatView:
+        """Run Python, or an expression, in the sandbox before the next message; the answer has the output."""
+        given = parse_body(Calculate, await context.body())
+        return await _bounded(self._teaching.calculate(context.path_parameter("id"), given))
 
     async def _say(self, context: RequestContext) -> SeatView:
         """Send a message to the student. With warnings in the answer it was not sent: send it with `anyway`."""

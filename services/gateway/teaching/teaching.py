@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from soliloquy.annotation.scheme import schemes
 from soliloquy.recipes.packages import UnknownRecipe, known_recipes
 from soliloquy.recipes.recipe import find
+from soliloquy.recipes.rules import settled_contradictions
 from soliloquy.recipes.seat import Seat
 from soliloquy.runtime.events import Event, checked, first_event, run_key
 from soliloquy.runtime.seeds import digest
@@ -23,7 +24,9 @@ from soliloquy_services.gateway.chat.messages import clean_text
 from soliloquy_services.gateway.refusals import Code, Refusal
 from soliloquy_services.gateway.teaching.messages import (
     MOST_CHARACTERS,
+    MOST_PROGRAMS,
     AddTeaching,
+    Calculate,
     Compare,
     ForgottenTeacher,
     KeptDialogue,
@@ -33,6 +36,7 @@ from soliloquy_services.gateway.teaching.messages import (
     Teach,
     TeachingProject,
 )
+from soliloquy_services.gateway.teaching.program import program_of
 from soliloquy_services.gateway.teaching.store import Project, Seats, StoredSeat
 from soliloquy_services.gateway.teaching.student import Student, StudentSilent
 from soliloquy_services.gateway.teaching.view import view
@@ -128,18 +132,35 @@ class Teaching:
         text = clean_text("the message", given.text, MOST_CHARACTERS)
         if given.turn <= len(conversation.turns) and conversation.turns[given.turn - 1].tutor.text == text:
             return self._shown(stored)
-        _expect(stored, State.TEACHER)
-        if given.turn != len(conversation.turns):
-            raise Refusal(Code.NOT_NOW, f"turn: the teacher's next message is number {len(conversation.turns)}")
+        _expect_turn(stored, given.turn)
         if recipe.moves and given.move not in recipe.moves:
             raise Refusal(Code.INVALID, f"move: {given.move[:40]!r} is not one of {', '.join(recipe.moves)}")
         recipe.record_reply(conversation, text, given.move)
-        warnings = [] if given.anyway else recipe.warnings(conversation)
+        warnings = [] if given.anyway else await self._warnings(conversation)
         if warnings:
             return self._shown(await self._found(seat)).model_copy(update={"warnings": warnings})
         _note(conversation, seconds=[*_notes(conversation).get("seconds", []), _measured(stored, given.seconds)])
         over = len(conversation.turns) >= recipe.most_turns
         return await self._commit(stored, State.RATING if over else State.STUDENT)
+
+    async def calculate(self, seat: str, given: Calculate) -> SeatView:
+        """Runs a program for the turn at hand, and keeps it with its output; one that is sent again is kept once."""
+        stored = await self._found(seat)
+        _expect_turn(stored, given.turn)
+        if not seat_of(stored.project.recipe).calculates:
+            raise Refusal(Code.INVALID, f"{stored.project.recipe} gives its tutor no sandbox")
+        attempts, program = stored.conversation.turns[-1].calculation.attempts, program_of(given.code)
+        if attempts and attempts[-1].code == program.code:
+            return self._shown(stored)
+        if len(attempts) >= MOST_PROGRAMS:
+            raise Refusal(Code.INVALID, f"{MOST_PROGRAMS} programs have run for this message: send it first")
+        attempts.append(program)
+        try:
+            done = await self._student.calculate(stored.conversation)
+        except StudentSilent as silent:
+            raise Refusal(Code.UNAVAILABLE, str(silent), retry_after=_PAUSES[0]) from silent
+        stored.conversation.CopyFrom(done)
+        return await self._commit(stored, State.TEACHER)
 
     async def end(self, seat: str) -> SeatView:
         """Ends the dialogue; a student who is still to answer is not waited for."""
@@ -173,6 +194,13 @@ class Teaching:
         answers = {**given.values, "seconds": _measured(stored, given.seconds)}
         _note(conversation, teacher=stored.pseudonym, answers=answers)
         return await self._commit(stored, State.KEEPING)
+
+    async def _warnings(self, conversation: Conversation) -> Sequence[str]:
+        """Returns what speaks against the latest reply: by the seat, and by the settled values of the ledger."""
+        recipe = find(conversation.run.recipe)
+        claimed = await self._student.read(conversation)
+        found = settled_contradictions(claimed, recipe.rules) if recipe.rules else ()
+        return [*seat_of(conversation.run.recipe).warnings(conversation), *found]
 
     async def _found(self, seat: str, *expected: State) -> StoredSeat:
         stored = await self._seats.call(self._seats.seat, seat, TENANT.get(), _caller())
@@ -213,9 +241,9 @@ class Teaching:
 
     async def _work(self, stored: StoredSeat) -> None:
         """Goes on until the seat waits for its teacher; a failure is told, and tried again."""
-        for pause in chain(_PAUSES, repeat(_LONG_PAUSE)):
+        for again, pause in enumerate(chain(_PAUSES, repeat(_LONG_PAUSE))):
             try:
-                state, conversation = await self._worked(stored)
+                state, conversation = await self._worked(stored, again)
                 await self._seats.call(self._seats.change, stored, state, conversation)
             except (StudentSilent, Unanswered) as silent:
                 self._faults[stored.id] = str(silent)
@@ -224,15 +252,15 @@ class Teaching:
                 self._faults.pop(stored.id, None)
                 return
 
-    async def _worked(self, stored: StoredSeat) -> tuple[State, Conversation]:
+    async def _worked(self, stored: StoredSeat, again: int) -> tuple[State, Conversation]:
         conversation, recipe = deepcopy(stored.conversation), seat_of(stored.project.recipe)
         if stored.state is State.PREPARING:
-            begun = await self._student.begin(conversation)
+            begun = await self._student.begin(conversation, again=again)
             if begun.ending:
                 return State.UNFIT, begun
             return (State.COMPARING if recipe.handed_in(begun) else State.TEACHER), begun
         if stored.state is State.STUDENT:
-            answered = await self._student.answer(conversation)
+            answered = await self._student.answer(conversation, again=again)
             spent = sum(_notes(answered).get("seconds", []))
             return (State.RATING if spent >= 60 * recipe.most_minutes else State.TEACHER), answered
         finished = ConversationFinished(conversation=conversation)
@@ -255,6 +283,12 @@ def seat_of(recipe: str) -> Seat:
 def _expect(stored: StoredSeat, *states: State) -> None:
     if stored.state not in states:
         raise Refusal(Code.NOT_NOW, f"this seat is at the state {stored.state}, not {' or '.join(states)}")
+
+
+def _expect_turn(stored: StoredSeat, turn: int) -> None:
+    _expect(stored, State.TEACHER)
+    if turn != len(stored.conversation.turns):
+        raise Refusal(Code.NOT_NOW, f"turn: the teacher's next message is number {len(stored.conversation.turns)}")
 
 
 def _measured(stored: StoredSeat, seconds: float) -> float:

@@ -1,7 +1,8 @@
 """Shows a seat to its teacher: the problem with both solutions, what was said, and what the teacher may do."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from soliloquy.annotation.scheme import schemes
 from soliloquy.recipes.recipe import find
@@ -26,6 +27,8 @@ def view(stored: StoredSeat, recipe: Seat, fault: str) -> SeatView:
         plan=list(recipe.plan(conversation)),
         messages=list(_messages(conversation)),
         moves=[TeacherMove(name=name, meaning=meaning) for name, meaning in recipe.moves.items()],
+        calculates=recipe.calculates,
+        programs=_programs(conversation),
         turns_left=max(0, recipe.most_turns - sum(1 for turn in conversation.turns if turn.tutor.text)),
         seconds_left=max(0.0, 60 * recipe.most_minutes - spent),
         fault=fault,
@@ -41,3 +44,13 @@ def _messages(conversation: Conversation) -> Iterator[TeacherMessage]:
             yield TeacherMessage(role="student", text=turn.student.text, move="")
         if turn.tutor.text:
             yield TeacherMessage(role="tutor", text=turn.tutor.text, move=checked.codes.get("move", ""))
+
+
+def _programs(conversation: Conversation) -> Sequence[Mapping[str, Any]]:
+    if not conversation.turns or not conversation.turns[-1].calculation.attempts:
+        return ()
+    # Imported here because it loads Arrow, which no start should wait for.
+    from soliloquy.dataset.view import turn_view
+
+    shown: Sequence[Mapping[str, Any]] = turn_view(conversation.turns[-1], conversation.run.recipe)["attempts"]
+    return shown

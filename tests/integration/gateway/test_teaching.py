@@ -4,6 +4,7 @@ import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +19,21 @@ from soliloquy.recipes.recipe import ReplyContext, find
 from soliloquy.runs.assembly import conversation_handlers
 from soliloquy.runs.chat import ChatProblems
 from soliloquy.runs.model import ModelSettings, scripted_model
+from soliloquy.runtime.ask import MAX_ASKS
 from soliloquy.runtime.events import Event
+from soliloquy.runtime.model import Model
 from soliloquy.runtime.retry import Refused
 from soliloquy.v1.conversation_pb2 import Conversation, Ending
 from soliloquy.v1.events_pb2 import ConversationFinished
+from soliloquy.v1.model_pb2 import Completion, GenerateRequest
+from soliloquy_services.executor.handler import JobExecutor
 from soliloquy_services.gateway.access.access import CALLER
 from soliloquy_services.gateway.access.tenants import TENANT
 from soliloquy_services.gateway.database import Database
 from soliloquy_services.gateway.refusals import Refusal
 from soliloquy_services.gateway.teaching.messages import (
     AddTeaching,
+    Calculate,
     Compare,
     KeptDialogue,
     OwnProblem,
@@ -39,6 +45,7 @@ from soliloquy_services.gateway.teaching.messages import (
 from soliloquy_services.gateway.teaching.store import Seats
 from soliloquy_services.gateway.teaching.student import Student, StudentSilent
 from soliloquy_services.gateway.teaching.teaching import Teaching
+from tests.integration.executor.support import needs_runsc, started
 from tests.unit.dataset.exports.test_exporting import imported, rows_of
 from tests.unit.dataset.small import dataset
 from tests.waiting import until
@@ -55,11 +62,11 @@ class Moody(Student):
 
     silences = 0
 
-    async def answer(self, conversation: Conversation) -> Conversation:
+    async def answer(self, conversation: Conversation, *, again: int = 0) -> Conversation:
         if self.silences:
             self.silences -= 1
             raise StudentSilent("the model is being loaded")
-        return await super().answer(conversation)
+        return await super().answer(conversation, again=again)
 
 
 @dataclass(kw_only=True)
@@ -76,9 +83,11 @@ class School:
         return await self.teaching.show(seat)
 
     async def seated(self, project: str) -> SeatView:
-        """Takes a problem that the recipe can use, and compares the solutions."""
+        """Takes a problem that the recipe can use, and compares the solutions where there are two."""
         while (seat := await self.teaching.next(project)).id:
-            seat = await self.until(seat.id, State.COMPARING, State.UNFIT)
+            seat = await self.until(seat.id, State.COMPARING, State.TEACHER, State.UNFIT)
+            if seat.state is State.TEACHER:
+                return seat
             if seat.state is State.COMPARING:
                 return await self.teaching.compare(seat.id, Compare(line=1, description="It adds the wrong things."))
         raise AssertionError("no problem is left")
@@ -97,7 +106,7 @@ class School:
 
 
 @asynccontextmanager
-async def school(folder: Path) -> AsyncIterator[School]:
+async def school(folder: Path, *, model: Model = MODEL, sandbox: JobExecutor | None = None) -> AsyncIterator[School]:
     database = Database(f"sqlite:///{folder}/state.db")
     database.open()
     published: list[Event] = []
@@ -105,7 +114,7 @@ async def school(folder: Path) -> AsyncIterator[School]:
     async def publish(events: Sequence[Event]) -> None:
         published.extend(events)
 
-    student = Moody(conversation_handlers(MODEL, NO_SANDBOX), seconds=20)
+    student = Moody(model, partial(conversation_handlers, sandbox=sandbox or NO_SANDBOX), seconds=20)
     teaching = Teaching(Seats(database), student, ChatProblems(), publish)
     yield School(teaching=teaching, student=student, published=published)
     await teaching.close()
@@ -197,6 +206,25 @@ async def test_a_silent_student_is_said_to_be_silent_and_asked_again(opened: Sch
     assert (await opened.until(seat.id, State.TEACHER)).fault == ""
 
 
+@dataclass(kw_only=True)
+class Stubborn:
+    """A student whose answer to a seed is always the same, and unusable for the first seeds."""
+
+    unusable: set[int] = field(default_factory=set)
+
+    async def generate(self, request: GenerateRequest) -> Completion:
+        if request.role == "student" and (len(self.unusable) < MAX_ASKS or request.seed in self.unusable):
+            self.unusable.add(request.seed)
+            return Completion(text="", model="stubborn", engine="openai")
+        return await MODEL.generate(request)
+
+
+async def test_a_student_without_a_usable_answer_is_asked_with_other_seeds(tmp_path: Path) -> None:
+    async with school(tmp_path, model=Stubborn()) as opened:
+        seat = await opened.seated((await opened.teaching.add(ASKED)).id)
+        assert len((await opened.taught(seat, ("generic", HELLO))).messages) == 2
+
+
 async def test_a_warning_asks_before_the_answer_is_given_away_and_stops_nobody(opened: School) -> None:
     project = await opened.teaching.add(ASKED)
     seat = await opened.taught(await opened.seated(project.id), ("generic", HELLO))
@@ -206,10 +234,67 @@ async def test_a_warning_asks_before_the_answer_is_given_away_and_stops_nobody(o
     warned = await opened.teaching.say(seat.id, sent)
     assert warned.warnings == [
         "It gives the answer away before the student has found it.",
-        "2 + 2 = 5 is not right.",
+        "It says '2 + 2 = 5', which does not come out.",
     ]
     assert (await opened.teaching.show(seat.id)).messages == seat.messages
     assert len((await opened.taught(seat, ("focus", told))).messages) > len(seat.messages)
+
+
+@dataclass(kw_only=True)
+class ReadByModel:
+    """The stand-in, but for the role `reader`, whose answer is set."""
+
+    claims: list[dict[str, str]] = field(default_factory=list)
+
+    async def generate(self, request: GenerateRequest) -> Completion:
+        if request.role != "reader":
+            return await MODEL.generate(request)
+        return Completion(text=json.dumps({"Claims": self.claims}), model="reader", engine="openai")
+
+
+@pytest.mark.parametrize(("name", "move"), [("mathdial", "telling"), ("scaffold", ""), ("soliloquy", "stay")])
+async def test_a_claim_against_a_settled_value_is_warned_of_and_an_open_one_is_sent(
+    tmp_path: Path, name: str, move: str
+) -> None:
+    model = ReadByModel()
+    async with school(tmp_path, model=model) as opened:
+        project = await opened.teaching.add(ASKED.model_copy(update={"recipe": name}))
+        seat = await opened.seated(project.id)
+        answer = (await opened.teaching._found(seat.id)).conversation.problem.answer
+        wrong = {"Value": f"{answer.value + 7:g}", "Unit": answer.unit}
+        sent = Teach(turn=seat.turn, text=f"I see {wrong['Value']} {answer.unit} there.", move=move)
+        model.claims = [wrong | {"Quantity": answer.symbol}]
+        told = f"It tells {wrong['Value']} {answer.unit}, and {answer.symbol} = {answer.value:g} {answer.unit}."
+        assert (await opened.teaching.say(seat.id, sent)).warnings == [told]
+        model.claims = [wrong | {"Quantity": ""}]
+        assert (await opened.teaching.say(seat.id, sent)).warnings == ()
+        assert (await opened.until(seat.id, State.TEACHER)).messages[-2].text == sent.text
+
+
+@needs_runsc
+@pytest.mark.parametrize("name", ["scaffold", "soliloquy"])
+async def test_a_teacher_calculates_in_the_sandbox_and_the_record_has_it_as_a_tutors_program(
+    tmp_path: Path, name: str
+) -> None:
+    async with started(tmp_path) as pool, school(tmp_path, sandbox=pool) as opened:
+        project = await opened.teaching.add(ASKED.model_copy(update={"recipe": name}))
+        seat = await opened.seated(project.id)
+        asked = Calculate(turn=seat.turn, code="20 * 3")
+        for _ in range(2):
+            # Sent again, it is kept once.
+            seat = await opened.teaching.calculate(seat.id, asked)
+            assert [one["values"] for one in seat.programs] == [[{"name": "value", "shown": "60"}]]
+        seat = await opened.teaching.calculate(seat.id, Calculate(turn=seat.turn, code="while True: pass"))
+        assert [one["status"] for one in seat.programs] == ["ok", "timeout"]
+        seat = await opened.taught(seat, ("stay" if name == "soliloquy" else "", "How many are on the deck?"))
+        assert seat.programs == ()
+        kept = await opened.finished(seat)
+        first = kept.turns[0].calculation
+        assert [one.code for one in first.attempts] == ["value = 20 * 3", "while True: pass"]
+        assert first.attempts[0].execution.isolation.startswith("gvisor")
+        recipe = find(name)
+        assert recipe.judge(kept).faults == []
+        assert {prompt.name for _, prompt in recipe.prompts(kept)}.isdisjoint({f"{name}/use_python"})
 
 
 async def test_several_teachers_have_problems_of_their_own_and_see_no_seat_of_another(opened: School) -> None:
@@ -279,14 +364,14 @@ async def test_the_dialogue_ends_at_its_bounds(opened: School) -> None:
 @pytest.mark.parametrize(("name", "moves"), [("scaffold", ("", "", "")), ("soliloquy", ("stay", "stay", "next"))])
 async def test_a_teacher_has_the_students_of_other_recipes(opened: School, name: str, moves: Sequence[str]) -> None:
     project = await opened.teaching.add(ASKED.model_copy(update={"recipe": name}))
-    taken = await opened.teaching.next(project.id)
-    seat = await opened.until(taken.id, State.TEACHER)
-    assert bool(seat.plan) == (name == "scaffold")
+    seat = await opened.seated(project.id)
+    assert seat.plan
     said = [(move, f"What comes next, at number {number}?") for number, move in enumerate(moves)]
     seat = await opened.taught(seat, *said)
     assert [one.role for one in seat.messages] == ["student", "tutor"] * 3 + ["student"]
     kept = await opened.finished(seat)
     recipe = find(name)
+    assert recipe.judge(kept).faults == []
     assert recipe.record(kept)["tutor_persona"] == "a person"
     asked = {prompt.name.removeprefix(f"{name}/") for _, prompt in recipe.prompts(kept)}
     assert asked.isdisjoint({"deciding", "tutoring", "received_python", "no_python"})
