@@ -81,7 +81,7 @@ export function soliloquyView(turn, words) {
   return element("details", { class: against ? "soliloquy fault" : "soliloquy" },
     element("summary", null, element("i", null, "soliloquy"), summary.map((part) => element("span", null, part))),
     turn.description === null ? element("p", { class: "aside" }, "Needs no calculation.")
-      : element("div", { class: "calculation" }, element("h3", null, "Decides to calculate"), element("p", null, quoted(turn.description))),
+      : turn.description ? element("div", { class: "calculation" }, element("h3", null, "Decides to calculate"), element("p", null, quoted(turn.description))) : null,
     turn.attempts.map((attempt, place) => attemptView(attempt, place, turn.attempts.length)),
     letter || turn.thoughts ? element("h3", null, "Judges") : null,
     turn.thoughts ? element("p", { class: "thoughts" }, turn.thoughts) : null,
@@ -106,7 +106,7 @@ function callView({ role, told, prompt, raw, thoughts }) {
 }
 
 /** @param {AttemptView} attempt @param {number} place @param {number} attempts */
-function attemptView(attempt, place, attempts) {
+export function attemptView(attempt, place, attempts) {
   const ran = attempt.status === "ok";
   const values = attempt.values.map(({ name, shown }) => element("li", null, element("code", null, name), " = ", element("code", { class: "value" }, shown),
     attempt.recomputed.includes(name) ? element("span", { class: "aside" }, " computed again on the host") : null));

@@ -6,6 +6,7 @@ import { projectForm } from "./annotate-form.js";
 import { shownItem } from "./annotate-item.js";
 import { questionForm } from "./annotate-questions.js";
 import { maySteer } from "./session.js";
+import { terms } from "./terms.js";
 import { button, facts, heading, messageOf, nothing, toast } from "./widgets.js";
 
 /** @import { AnnotationItem, AnnotationProject, Dispute } from "./contract.d.ts" */
@@ -52,7 +53,10 @@ async function download(project) {
 async function annotating(main, project) {
   const path = `${PATH}/${encodeURIComponent(project.id)}`;
   main.append(heading(project.name, { back: BACK, note: project.scheme.guide }));
-  if (!project.consented) return consent(main, project, path);
+  if (!project.consented) {
+    main.append(terms(project, path));
+    return null;
+  }
   const place = element("div", { class: "annotating" });
   main.append(place);
   let leave = () => {};
@@ -82,17 +86,6 @@ async function annotating(main, project) {
 
   show(await call("POST", `${path}/next`, {}));
   return () => leave();
-}
-
-/** @param {HTMLElement} main @param {AnnotationProject} project @param {string} path */
-function consent(main, project, path) {
-  const agree = button("I agree", { kind: "primary" }, async () => {
-    const agreed = await call("POST", `${path}/consent`, {});
-    main.replaceChildren();
-    await annotating(main, agreed);
-  });
-  main.append(element("section", { class: "card terms", "aria-label": "Terms" }, element("p", null, project.consent), agree));
-  return null;
 }
 
 /** @param {HTMLElement} main @param {AnnotationProject} project */

@@ -1,6 +1,6 @@
 // The gateway's answers, as far as the console reads them; GET /openapi.json describes all of them.
 
-import type { Words } from "../../../soliloquy/web/types.d.ts";
+import type { AttemptView, Words } from "../../../soliloquy/web/types.d.ts";
 
 /** Protobuf's JSON writes 64-bit integers as strings. */
 export type Numeric = number | string | null | undefined;
@@ -246,6 +246,8 @@ export interface TeachingProject {
   done: number;
   own: number;
   run: string;
+  consent: string;
+  consented: boolean;
 }
 
 export interface TeacherSeat {
@@ -261,6 +263,8 @@ export interface TeacherSeat {
   plan: string[];
   messages: { role: "student" | "tutor"; text: string; move: string }[];
   moves: { name: string; meaning: string }[];
+  calculates: boolean;
+  programs: AttemptView[];
   turns_left: number;
   seconds_left: number;
   fault: string;

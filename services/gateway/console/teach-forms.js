@@ -1,10 +1,12 @@
-// The forms of a teacher: the comparison of the solutions, and each message. Drafts outlive a reload.
+// The forms of a teacher: the comparison of the solutions, each message, and the programs before it. Drafts outlive a reload.
 
+import { attemptView } from "../../../soliloquy/web/conversation.js";
 import { element } from "../../../soliloquy/web/element.js";
 import { call } from "./api.js";
 import { sender } from "./sending.js";
 import { ask, field } from "./widgets.js";
 
+/** @import { AttemptView } from "../../../soliloquy/web/types.d.ts" */
 /** @import { TeacherSeat } from "./contract.d.ts" */
 
 const LONGEST = "4000";
@@ -43,6 +45,23 @@ export function writing(seat, path, go) {
     return go(answer);
   };
   return form(seat, { lines, text, key: String(turn), press: "Send", thinks, intro: [lines.view, field("Your message", text), left] }, send);
+}
+
+/**
+ * Runs Python, or an expression, before a message; the programs that have run stay beside their output.
+ * @param {TeacherSeat} seat @param {string} path
+ */
+export function sandbox(seat, path) {
+  const text = element("textarea", { id: "program", rows: "2", maxlength: LONGEST, spellcheck: "false", autocapitalize: "off" });
+  const output = element("div", { class: "programs", role: "log", "aria-label": "Output" });
+  const shows = (/** @type {AttemptView[]} */ programs) => output.replaceChildren(...programs.map((one) => attemptView(one, 0, 1)));
+  const lines = choices("", "none", []);
+  const parts = { lines, text, key: `${seat.turn} program`, press: "Run", intro: [field("Calculate", text, "Python, or an expression such as 3 * 1.4. The student does not see it; the record keeps it."), output] };
+  shows(seat.programs);
+  return form(seat, parts, async () => {
+    shows((await call("POST", `${path}/programs`, { turn: seat.turn, code: text.value })).programs);
+    text.value = "";
+  });
 }
 
 /**

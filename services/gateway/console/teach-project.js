@@ -15,10 +15,11 @@ export function projectForm({ problems: sources, recipes }, added) {
   const recipe = recipeChoice("teaching-recipe", recipes.filter(({ tutoring }) => tutoring));
   const file = element("input", { id: "teaching-file", type: "file", accept: ".jsonl,.ndjson" });
   const dialogues = element("input", { id: "teaching-dialogues", inputmode: "numeric", value: "20", ...plain });
+  const terms = element("textarea", { id: "teaching-terms", rows: "3", maxlength: "8000" });
   const fault = element("p", { class: "fault", role: "alert" });
   const form = element("form", { class: "card beginning", novalidate: true }, element("h2", null, "Add a project"),
     field("Name", name), field("Recipe", recipe), field("Problems", bank), field("Or your own", file, "Lines of JSON, each with a question and its solution."),
-    field("Dialogues", dialogues), fault, element("footer", null, element("button", { class: "primary" }, "Add")));
+    field("Dialogues", dialogues), field("Terms", terms, "What a teacher agrees to first; empty for nothing."), fault, element("footer", null, element("button", { class: "primary" }, "Add")));
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     try {
@@ -28,7 +29,7 @@ export function projectForm({ problems: sources, recipes }, added) {
         return { question, solution };
       });
       const source = problems.length ? { problems } : { bank: bank.value, dialogues: Number(dialogues.value) };
-      added(await call("POST", "/v1/teaching/projects", { name: name.value.trim() || "Teaching", recipe: recipe.value, ...source }));
+      added(await call("POST", "/v1/teaching/projects", { name: name.value.trim() || "Teaching", recipe: recipe.value, consent: terms.value.trim(), ...source }));
     } catch (error) {
       fault.textContent = messageOf(error);
     }

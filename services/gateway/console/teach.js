@@ -5,8 +5,9 @@ import { questionForm } from "./annotate-questions.js";
 import { call, poll } from "./api.js";
 import { choices } from "./choices.js";
 import { maySteer } from "./session.js";
-import { comparison, writing } from "./teach-forms.js";
+import { comparison, sandbox, writing } from "./teach-forms.js";
 import { projectForm } from "./teach-project.js";
+import { terms } from "./terms.js";
 import { button, facts, heading, messageOf, nothing } from "./widgets.js";
 
 /** @import { TeacherSeat, TeachingProject } from "./contract.d.ts" */
@@ -48,9 +49,11 @@ async function projects(main, all) {
 
 /** @param {HTMLElement} main @param {TeachingProject} project */
 async function teaching(main, project) {
-  const next = () => call("POST", `${PATH}/${encodeURIComponent(project.id)}/next`, {});
+  const at = `${PATH}/${encodeURIComponent(project.id)}`;
+  const next = () => call("POST", `${at}/next`, {});
   const place = element("div", { class: "teaching" });
-  main.append(heading(project.name, { back: BACK }), place);
+  main.append(heading(project.name, { back: BACK }), project.consented ? place : terms(project, at));
+  if (!project.consented) return null;
   let leave = () => {};
   /** @type {TeacherSeat} */
   let shown = await next();
@@ -82,7 +85,8 @@ async function teaching(main, project) {
     if (seat.state === "teacher" || seat.state === "student") {
       const end = button("End the dialogue", {}, async () => go(await call("POST", `${path}/end`, {})));
       const { form, stop } = writing(seat, path, go);
-      return [stop, [waiting(seat), form, element("p", { class: "tools" }, end, giveUp)]];
+      const box = seat.calculates && seat.state === "teacher" ? sandbox(seat, path) : null;
+      return [() => (stop(), box?.stop()), [waiting(seat), form, ...(box ? [box.form] : []), element("p", { class: "tools" }, end, giveUp)]];
     }
     if (seat.state === "rating" && seat.scheme) {
       const asked = { project: "teaching", scheme: seat.scheme, item: seat.id, values: {} };

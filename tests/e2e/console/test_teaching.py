@@ -26,8 +26,8 @@ def school(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield running
 
 
-def added(at: Site, name: str, dialogues: int) -> str:
-    body = {"name": name, "recipe": "mathdial", "bank": "arithmetic", "dialogues": dialogues, "seed": 3}
+def added(at: Site, name: str, dialogues: int, **differing: str) -> str:
+    body = {"name": name, "recipe": "mathdial", "bank": "arithmetic", "dialogues": dialogues, "seed": 3} | differing
     return str(at.call("POST", "/v1/teaching/projects", body)["id"])
 
 
@@ -101,6 +101,33 @@ async def test_a_teacher_has_three_dialogues_and_they_are_a_dataset(
         return next((one for one in runs if one["id"] == run and int(one["progress"].get("accepted", 0)) == 3), None)
 
     wait_until(kept)
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(PHONE, "dark"), (1280, "light")])
+async def test_a_teacher_agrees_to_the_terms_sees_the_plan_and_calculates(
+    school: Site, tmp_path: Path, width: int, scheme: str
+) -> None:
+    project = added(school, f"Sandbox at {width}", 1, recipe="soliloquy", consent="We keep what you write.")
+    async with chromium(tmp_path / "ada", offline=False) as page:
+        await arrived(page, school, project)
+        await seen(page, width, scheme)
+        await page.until("document.querySelector('.terms')")
+        await looked_at(page, width)
+        await page.click("button", "I agree")
+        await page.until("document.getElementById('program')")
+        assert await page.evaluate("document.querySelectorAll('.item ol li').length") > 1
+        await page.fill("#program", "20 * 3")
+        await page.reload()
+        await page.until("document.getElementById('program')?.value === '20 * 3'")
+        await page.click("form:has(#program) button")
+        await page.until("document.querySelector('.programs .value')?.textContent === '60'")
+        assert await page.evaluate("document.getElementById('program').value") == ""
+        await page.reload()
+        await page.until("document.querySelector('.programs .value')?.textContent === '60'")
+        await looked_at(page, width)
+        await page.picture(Path(os.environ.get("PICTURES", tmp_path)) / f"teach-sandbox-{width}.png", whole=True)
+        await said(page, "stay", "How many are on the deck?", answers=2)
+        assert await page.evaluate("document.querySelectorAll('.programs .attempt').length") == 0
 
 
 async def looked_at(page: Page, width: int) -> None:
