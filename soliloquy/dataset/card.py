@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from string import Template
 from typing import Any
 
@@ -22,6 +23,7 @@ from soliloquy.runtime.model.costs import KINDS
 CARD = "README.md"
 _SECTIONS = [Template(text) for text in Path(__file__).with_name("card.md").read_text("utf-8").split("\n## ")]
 _MODELS = "Student and tutor are both models: real students may have these misconceptions more or less often."
+_TAUGHT = "People tutored, and the student is a model: real students may have these misconceptions more or less often."
 _PERSONS = "When a person was the student, no intent, persona or kind of mistake was drawn."
 # The names of sizes on the hub, by what a dataset of this size has fewer conversations than.
 _SIZES = ((1e3, "n<1K"), (1e4, "1K<n<10K"), (1e5, "10K<n<100K"), (1e6, "100K<n<1M"), (1e9, "1M<n<1B"))
@@ -157,9 +159,15 @@ def figures(kept: Statistics, dropped: Statistics) -> list[tuple[str, str]]:
             *kept.resolution_measures(),
             ("words an utterance, student", f"{kept.words_per_utterance('student'):.1f}"),
         ]
+    if kept.teachers:
+        spoken += [
+            ("teachers, each under a pseudonym", f"{len(kept.teachers):,}"),
+            ("minutes a teacher spent on a dialogue, median", f"{median(kept.teaching_seconds) / 60:.1f}"),
+        ]
     # Shares, and whether the dataset has what they are of.
     shares: list[tuple[str, int, int, object]] = [
         ("with a person as the student", kept.persons, kept.conversations, kept.persons),
+        ("with a person as the tutor", kept.teachers.total(), kept.conversations, kept.teachers),
         ("turns with Python", kept.python_turns, kept.turns, True),
         ("calculations that ran at the first attempt", kept.attempts[1], kept.attempts.total(), True),
         ("programs that ran", kept.statuses["ok"], kept.statuses.total(), True),
@@ -233,7 +241,7 @@ def limits(summary: DatasetSummary) -> list[str]:
     kept = summary.accepted
     own = (figures.limit for figures in all_figures(kept, summary.rejected))
     known = [
-        *([_PERSONS if kept.persons else _MODELS] if kept.words else filter(None, own)),
+        *([_PERSONS if kept.persons else _TAUGHT if kept.teachers else _MODELS] if kept.words else filter(None, own)),
         "A number that a program checked is only as right as the program; all other statements are unproven.",
     ]
     if is_scripted(kept):

@@ -32,6 +32,7 @@ from soliloquy.recipes.codes import EVALUATIONS
 from soliloquy.recipes.labels import columns_of
 from soliloquy.recipes.packages import DEFAULT
 from soliloquy.recipes.recipe import Recipe, find
+from soliloquy.recipes.seat import TEACHER, TeacherNotes
 from soliloquy.runtime.model.costs import KINDS
 from soliloquy.texts.utterances import bigram_entropy, uptake, words
 from soliloquy.v1.conversation_pb2 import Evaluation
@@ -53,6 +54,9 @@ class Statistics:
     tutors: Counter[str] = field(default_factory=Counter)
     # Conversations with a person as the student.
     persons: int = 0
+    # Dialogues by the pseudonym of the person who tutored, and the seconds that each took.
+    teachers: Counter[str] = field(default_factory=Counter)
+    teaching_seconds: list[float] = field(default_factory=list)
     # By id, or by question for problems without an id.
     problems: Counter[str] = field(default_factory=Counter)
     # The banks and files from which the problems come.
@@ -117,6 +121,10 @@ class Statistics:
         self.personas += value_counts(batch["persona"].filter(_is_said(batch["persona"])))
         self.tutors += value_counts(batch["tutor_persona"].filter(_is_said(batch["tutor_persona"])))
         self.persons += pc.sum(batch["person"]).as_py() or 0
+        for extra in batch["extra"].filter(pc.equal(batch["tutor_persona"], TEACHER)).to_pylist():
+            if (notes := TeacherNotes.read(extra)).teacher:
+                self.teachers[notes.teacher] += 1
+                self.teaching_seconds.append(sum(notes.seconds))
         self.problems += value_counts(problems(batch))
         sources = below(batch["problem"], "source")
         self.origins += value_counts(pc.replace_substring_regex(sources, r"[/:].*", ""))

@@ -2,13 +2,32 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
+
+from pydantic import BaseModel, ValidationError
 
 from soliloquy.runtime.retry import Refused
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Resolution
 
 # The persona of a tutor who is a person.
 TEACHER = "a person"
+
+
+class TeacherNotes(BaseModel):
+    """The notes about a teacher in the field `extra` of a taught conversation."""
+
+    # The pseudonym.
+    teacher: str = ""
+    # Behind each message.
+    seconds: Sequence[float] = ()
+
+    @classmethod
+    def read(cls, extra: str) -> Self:
+        """Returns empty notes where a seat has written none."""
+        try:
+            return cls.model_validate_json(extra or "{}")
+        except ValidationError:
+            return cls()
 
 
 def is_taught(conversation: Conversation) -> bool:

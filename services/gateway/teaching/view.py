@@ -1,12 +1,11 @@
 """Shows a seat to its teacher: the problem with both solutions, what was said, and what the teacher may do."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from soliloquy.annotation.scheme import schemes
 from soliloquy.recipes.recipe import find
-from soliloquy.recipes.seat import Seat
+from soliloquy.recipes.seat import Seat, TeacherNotes
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy_services.gateway.teaching.messages import SeatView, State, TeacherMessage, TeacherMove
 from soliloquy_services.gateway.teaching.store import StoredSeat
@@ -14,7 +13,7 @@ from soliloquy_services.gateway.teaching.store import StoredSeat
 
 def view(stored: StoredSeat, recipe: Seat, fault: str) -> SeatView:
     conversation = stored.conversation
-    spent = sum(json.loads(conversation.extra or "{}").get("seconds", []))
+    spent = sum(TeacherNotes.read(conversation.extra).seconds)
     return SeatView(
         id=stored.id,
         project=stored.project.name,

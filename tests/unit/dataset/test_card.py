@@ -1,5 +1,6 @@
 """The card says what is in the dataset, and always the same of the same one."""
 
+import json
 import shlex
 from collections import Counter
 from dataclasses import replace
@@ -106,6 +107,19 @@ def test_a_card_tells_who_the_tutors_were() -> None:
     made = counted()
     made.accepted.tutors = Counter(warm=3, brisk=1)
     assert "| warm | 3 | 75.0 % |\n| brisk | 1 | 25.0 % |" in card(made)
+
+
+def test_a_card_says_how_many_people_tutored_and_how_long_they_took() -> None:
+    taught = [conversation() for _ in range(3)]
+    for made, teacher, seconds in zip(taught, ("T1", "T2", "T1"), ([60, 60], [180], [600]), strict=True):
+        made.tutor_persona, made.extra = "a person", json.dumps({"teacher": teacher, "seconds": seconds})
+    accepted = Statistics()
+    accepted.add(accepted_rows([*taught, conversation()]))
+    text = card(DatasetSummary(manifest={"run": RUN}, accepted=accepted, rejected=Statistics()))
+    assert "| with a person as the tutor | 75 % (3 of 4) |" in text
+    assert "| teachers, each under a pseudonym | 2 |" in text
+    assert "| minutes a teacher spent on a dialogue, median | 3.0 |" in text
+    assert "- People tutored, and the student is a model" in text
 
 
 @each_case
