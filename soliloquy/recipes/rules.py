@@ -134,7 +134,7 @@ def inapplicable(conversation: Conversation, book: Rulebook, further: Needs | No
     return (
         {rule: need for rule, need in book.needs.items() if not has[need]}
         | dict.fromkeys(english, "English")
-        | dict.fromkeys(unasked, "a model as the tutor")
+        | dict.fromkeys(unasked, "tutoring model")
     )
 
 
