@@ -9,7 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import aiohttp
@@ -28,8 +28,8 @@ CALL_SECONDS = 20.0
 WARM_SECONDS = 3.0
 # The longest that an operator may wait.
 MOST_SECONDS = 0.5
-# Where the user may; the flood leaves the cores to the gateway besides.
-PRIORITY = -15
+# The flood leaves the cores to the gateway besides.
+pytestmark = pytest.mark.usefixtures("first_on_the_machine")
 _PORTS = {"HTTP": list_over_http, "gRPC": list_over_grpc}
 
 
@@ -42,20 +42,6 @@ def figures() -> Iterator[list[tuple[str, ...]]]:
     for row in rows:
         shown.add_row(*row)
     Console(width=140).print(shown)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _first_on_the_machine() -> Iterator[None]:
-    """Puts this process, which asks as the operator, and those that it starts before others of a busy machine."""
-    # Linux weighs sessions first, and processes within each.
-    group, before = Path("/proc/self/autogroup"), os.getpriority(os.PRIO_PROCESS, 0)
-    with suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, 0, PRIORITY)
-        group.write_text(str(PRIORITY), "ascii")
-    yield
-    with suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, 0, before)
-        group.write_text("0", "ascii")
 
 
 @pytest.mark.parametrize("kind", CONNECTIONS)

@@ -1,10 +1,10 @@
 """Keeps annotation projects in the gateway's database. Its methods block, as those of the index do: `call` them."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, Row, and_, delete, func, insert, select, update
 
 from soliloquy.annotation.scheme import Scheme
 from soliloquy.runtime.seeds import digest
@@ -109,6 +109,7 @@ class Annotations:
             if latest is None:
                 return None
             connection.execute(delete(table).where(own, table.c.item == latest.item))
+            self._count_again(connection, project, [latest.item], -1)
             # Whatever was before them goes back.
             self._release(connection, project, annotator)
             self._lease(connection, project, latest.item, annotator)
@@ -143,12 +144,15 @@ class Annotations:
             seen = [row.id for row in connection.execute(select(table)) if sees(tenant, row.tenant)]
             said = self._database["annotations"]
             own = said.c.annotator == annotator, said.c.project.in_(seen)
-            count = connection.execute(select(func.count()).select_from(said).where(*own)).scalar_one()
+            rows = connection.execute(select(said).where(*own)).all()
+            for key in seen:
+                items = [row.item for row in rows if row.project == key and row.round == FIRST]
+                self._count_again(connection, key, items, -1)
             for name in ("annotations", "annotation_leases"):
                 of = self._database[name]
                 connection.execute(delete(of).where(of.c.annotator == annotator, of.c.project.in_(seen)))
             self._annotators.forget(connection, seen, annotator)
-            return int(count)
+            return len(rows)
 
     def _next(self, connection: Connection, row: Row[Any], annotator: str) -> NextItem | None:
         self._annotators.admit(connection, row.id, annotator, row.consent)
@@ -166,14 +170,7 @@ class Annotations:
         return row
 
     def _described(self, connection: Connection, row: Row[Any], annotator: str) -> AnnotationProject:
-        items, said = self._database["annotation_items"], self._database["annotations"]
-        given = (
-            select(said.c.item, func.count().label("times"))
-            .where(said.c.project == row.id, said.c.round == FIRST)
-            .group_by(said.c.item)
-            .subquery()
-        )
-        complete = select(func.count()).select_from(given).where(given.c.times >= row.per_item)
+        items = self._database["annotation_items"]
         return AnnotationProject(
             id=row.id,
             name=row.name,
@@ -182,7 +179,7 @@ class Annotations:
             consent=row.consent,
             consented=not row.consent or self._annotators.has_joined(connection, row.id, annotator),
             items=self._count(connection, items, items.c.project == row.id),
-            complete=connection.execute(complete).scalar_one(),
+            complete=self._count(connection, items, items.c.project == row.id, items.c.times >= row.per_item),
             own=self._own(connection, row.id, annotator),
         )
 
@@ -197,37 +194,29 @@ class Annotations:
     def _held(self, connection: Connection, project: str, annotator: str) -> Row[Any] | None:
         """Returns the item that an annotator has before them and has not annotated."""
         items, leases = self._database["annotation_items"], self._database["annotation_leases"]
-        said = self._database["annotations"]
-        done = select(said.c.item).where(
-            said.c.project == project, said.c.annotator == annotator, said.c.round == FIRST
-        )
         return connection.execute(
             select(items)
             .join(leases, and_(leases.c.project == items.c.project, leases.c.item == items.c.item))
-            .where(items.c.project == project, leases.c.annotator == annotator, leases.c.item.not_in(done))
+            .where(leases.c.project == project, leases.c.annotator == annotator, leases.c.until > 0)
             .order_by(leases.c.until.desc())
+            .limit(1)
         ).first()
 
     def _needing(self, connection: Connection, row: Row[Any], annotator: str) -> Row[Any] | None:
-        """Returns an item that the annotator has not seen and that too few have or hold, the fullest first.
-
-        Everybody gets the items that test annotators.
+        """Returns an item that the annotator has not seen: one that tests annotators, which everybody gets, or the
+        fullest one that too few have or hold.
         """
         items, leases = self._database["annotation_items"], self._database["annotation_leases"]
-        said, now = self._database["annotations"], self._database.now(connection)
         mine = select(leases.c.item).where(leases.c.project == row.id, leases.c.annotator == annotator)
-        # An annotator counts as long as the annotation is there, or while the item is before them.
-        kept = select(said.c.item, said.c.annotator).where(said.c.project == row.id, said.c.round == FIRST)
-        holding = select(leases.c.item, leases.c.annotator).where(leases.c.project == row.id, leases.c.until > now)
-        both = kept.union(holding).subquery()
-        counted = select(both.c.item, func.count().label("times")).group_by(both.c.item).subquery()
-        times = func.coalesce(counted.c.times, 0)
+        unseen = select(items).where(items.c.project == row.id, items.c.item.not_in(mine)).limit(1)
+        if testing := connection.execute(unseen.where(items.c.gold > "").order_by(items.c.place)).first():
+            return testing
+        at_work = leases.c.project == row.id, leases.c.until > self._database.now(connection)
+        held = select(leases.c.item, func.count().label("times")).where(*at_work).group_by(leases.c.item).subquery()
         return connection.execute(
-            select(items)
-            .outerjoin(counted, counted.c.item == items.c.item)
-            .where(items.c.project == row.id, items.c.item.not_in(mine))
-            .where(or_(items.c.gold != "", times < row.per_item))
-            .order_by(times.desc(), items.c.place)
+            unseen.outerjoin(held, held.c.item == items.c.item)
+            .where(items.c.times < row.per_item, items.c.times + func.coalesce(held.c.times, 0) < row.per_item)
+            .order_by(items.c.times.desc(), items.c.place)
         ).first()
 
     def _shown(
@@ -278,5 +267,16 @@ class Annotations:
         key = {"project": project, "item": item, "annotator": annotator, "round": turn}
         said = {"given": json.dumps(values, ensure_ascii=False), "seconds": seconds, "at": now}
         same = [table.c[name] == value for name, value in key.items()]
-        if not connection.execute(update(table).where(*same).values(said)).rowcount:
-            connection.execute(insert(table).values(key | said))
+        if connection.execute(update(table).where(*same).values(said)).rowcount:
+            return
+        connection.execute(insert(table).values(key | said))
+        if turn == FIRST:
+            self._count_again(connection, project, [item], 1)
+            leases = self._database["annotation_leases"]
+            own = leases.c.project == project, leases.c.item == item, leases.c.annotator == annotator
+            connection.execute(update(leases).where(*own).values(until=0))
+
+    def _count_again(self, connection: Connection, project: str, names: Sequence[str], more: int) -> None:
+        items = self._database["annotation_items"]
+        known = items.c.project == project, items.c.item.in_(names)
+        connection.execute(update(items).where(*known).values(times=items.c.times + more))
