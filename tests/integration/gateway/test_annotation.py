@@ -11,6 +11,7 @@ import pytest
 from soliloquy.annotation.report import agreement
 from soliloquy.annotation.rows import Annotation
 from soliloquy.annotation.scheme import scheme_of
+from soliloquy_services.gateway import database
 from soliloquy_services.gateway.access.access import Access
 from soliloquy_services.gateway.access.tokens import TokenFile
 from soliloquy_services.gateway.annotation.messages import AddAnnotation
@@ -42,6 +43,37 @@ def annotations(settings: GatewaySettings) -> Iterator[Annotations]:
     database.open()
     yield Annotations(database)
     database.close()
+
+
+def test_a_database_of_before_keeps_its_people_and_counts_their_annotations(
+    settings: GatewaySettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as earlier:
+        earlier.setattr(database, "MIGRATIONS", database.MIGRATIONS[:7])
+        former = Database(settings.database)
+        former.open()
+        with former.writing() as connection:
+            for number in range(2):
+                item = {"project": "p", "item": f"i{number}", "place": number, "shown": "{}", "gold": ""}
+                connection.execute(former["annotation_items"].insert().values(item))
+            said = {"project": "p", "item": "i1", "annotator": "ada"}
+            given = {"round": "annotation", "given": "{}", "seconds": 1.0, "at": 1.0}
+            connection.execute(former["annotations"].insert().values(said | given))
+            connection.execute(former["annotation_leases"].insert().values(said | {"until": 9.0}))
+            joined = {"project": "p", "annotator": "ada", "pseudonym": "A1", "consented": 5.0}
+            connection.execute(former["annotators"].insert().values(joined))
+            teacher = {"project": "t", "teacher": "ben", "pseudonym": "T1"}
+            connection.execute(former["teachers"].insert().values(teacher))
+        former.close()
+    later = Database(settings.database)
+    later.open()
+    with later.reading() as connection:
+        people = {tuple(row)[:3] for row in connection.execute(later["participants"].select())}
+        times = {row.item: row.times for row in connection.execute(later["annotation_items"].select())}
+        [lease] = connection.execute(later["annotation_leases"].select())
+    later.close()
+    assert people == {("p", "ada", "A1"), ("t", "ben", "T1")}
+    assert (times, lease.until) == ({"i0": 0, "i1": 1}, 0)
 
 
 def judge_all(annotations: Annotations, key: str, name: str, values: dict[str, Any] = GOOD) -> list[str]:
