@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from copy import deepcopy
 from itertools import chain, repeat
 from typing import Any, Protocol
+from weakref import WeakValueDictionary
 
 from soliloquy.annotation.scheme import schemes
 from soliloquy.recipes.packages import UnknownRecipe, known_recipes
@@ -64,6 +65,8 @@ class Teaching:
         self._problems = problems
         self._publish = publish
         self._working: dict[str, asyncio.Task[None]] = {}
+        # A seat runs one program after another.
+        self._calculating: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         # Why a seat's student is silent, until it has spoken.
         self._faults: dict[str, str] = {}
 
@@ -99,6 +102,9 @@ class Teaching:
 
     async def forget(self, teacher: str) -> ForgottenTeacher:
         found = await self._seats.call(self._seats.forget, teacher, TENANT.get())
+        for seat in found:
+            if working := self._working.get(seat.id):
+                working.cancel()
         kept = [
             KeptDialogue(run=run_key(seat.project.run), conversation=seat.conversation.id)
             for seat in found
@@ -145,6 +151,10 @@ class Teaching:
 
     async def calculate(self, seat: str, given: Calculate) -> SeatView:
         """Runs a program for the turn at hand, and keeps it with its output; one that is sent again is kept once."""
+        async with self._calculating.setdefault(seat, asyncio.Lock()):
+            return await self._calculated(seat, given)
+
+    async def _calculated(self, seat: str, given: Calculate) -> SeatView:
         stored = await self._found(seat)
         _expect_turn(stored, given.turn)
         if not seat_of(stored.project.recipe).calculates:
