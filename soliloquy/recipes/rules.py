@@ -70,7 +70,7 @@ class Rules:
 COMMON_NEEDS: Needs = {
     "run": _is_of_run,
     # A teacher who tutors may bring an example of its own.
-    "model tutor": lambda conversation: _is_of_run(conversation) and not is_taught(conversation),
+    "tutoring model": lambda conversation: _is_of_run(conversation) and not is_taught(conversation),
     "steps": _has_steps,
     # Other people need not have followed the steps of the problem: different results prove nothing.
     "plan": lambda conversation: _is_of_run(conversation) and _has_steps(conversation),
