@@ -18,14 +18,13 @@ from soliloquy.annotation.agreement import (
     krippendorffs_alpha,
     observed,
 )
-from soliloquy.annotation.rows import Annotation, annotators, tables_of
+from soliloquy.annotation.rows import Annotation, annotators, require_scheme, tables_of
 from soliloquy.annotation.scheme import Question, Scheme
-from soliloquy.runtime.failure import Failure
 
 
 def agreement(annotations: Sequence[Annotation], scheme: Scheme) -> dict[str, Any]:
     """Returns the coefficients of each question, and those of each annotator against the others; raises Failure."""
-    _check(annotations, scheme)
+    require_scheme(annotations, scheme)
     people = annotators(one for one in annotations if one.round != "adjudication")
     return {
         "scheme": scheme.name,
@@ -37,14 +36,6 @@ def agreement(annotations: Sequence[Annotation], scheme: Scheme) -> dict[str, An
             for question, part, table in tables_of(annotations, scheme)
         },
     }
-
-
-def _check(annotations: Sequence[Annotation], scheme: Scheme) -> None:
-    for one in annotations:
-        if one.scheme != scheme.name:
-            raise Failure(f"{one.item} by {one.annotator} is of the scheme {one.scheme}, and not of {scheme.name}")
-        if fault := scheme.fault(one.values):
-            raise Failure(f"{one.item} by {one.annotator}: {fault}")
 
 
 def level_of(question: Question) -> Level:

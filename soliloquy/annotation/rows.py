@@ -92,18 +92,10 @@ def tables_of(annotations: Sequence[Annotation], scheme: Scheme) -> Iterator[tup
             yield question, part, table
 
 
-def majority(annotations: Sequence[Annotation], question: str) -> dict[str, Any]:
-    """Returns the value of each item: the adjudicated one, else that of most annotators; of a tie there is none."""
-    by_item: dict[str, list[Annotation]] = {}
+def require_scheme(annotations: Iterable[Annotation], scheme: Scheme) -> None:
+    """Raises Failure for an annotation of another scheme, or one that does not answer it."""
     for one in annotations:
-        if question in one.values:
-            by_item.setdefault(one.item, []).append(one)
-    found = {}
-    for item, given in by_item.items():
-        decided = [one.values[question] for one in given if one.round == "adjudication"]
-        values = decided[-1:] or [one.values[question] for one in given]
-        counts = sorted(((values.count(value), str(value)) for value in values), reverse=True)
-        leading = [value for value in values if str(value) == counts[0][1]]
-        if len({name for times, name in counts if times == counts[0][0]}) == 1:
-            found[item] = leading[0]
-    return found
+        if one.scheme != scheme.name:
+            raise Failure(f"{one.item} by {one.annotator} is of the scheme {one.scheme}, and not of {scheme.name}")
+        if fault := scheme.fault(one.values):
+            raise Failure(f"{one.item} by {one.annotator}: {fault}")

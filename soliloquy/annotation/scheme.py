@@ -17,7 +17,8 @@ _Line = Annotated[str, Field(min_length=1, max_length=400)]
 _Key = Annotated[str, Field(pattern=r"^[a-z0-9]?$")]
 _MOST_TEXT = 4_000
 
-Unit = Literal["conversation", "turn", "problem", "pair"]
+Unit = Literal["conversation", "turn", "problem", "pair", "reply_pair"]
+PAIRS: Sequence[Unit] = ("pair", "reply_pair")
 
 
 class _Part(BaseModel):

@@ -15,7 +15,7 @@ from soliloquy.dataset.labelling import title_of
 from soliloquy.dataset.manner import REACTIONS
 from soliloquy.dataset.mending_counts import MendingCounts
 from soliloquy.dataset.statistics import LETTERS, Statistics
-from soliloquy.dataset.tables import counts, plain, share, table
+from soliloquy.dataset.tables import counts, estimate, plain, share, table
 from soliloquy.recipes.labels import columns_of
 from soliloquy.recipes.packages import DEFAULT
 from soliloquy.runtime.model.costs import KINDS
@@ -67,6 +67,7 @@ def card(summary: DatasetSummary) -> str:
         "topics": counts("topic", kept.topics),
         "responses": _responses(kept),
         "labels": "\n\n".join(_labels(kept)),
+        "annotated": table(("scheme", "question", "items", "annotators", "Krippendorff's alpha"), _annotated(summary)),
         "sent_back": counts("rule", Counter({f"{role}: {rule}": n for (role, rule), n in mended.sent_back.items()})),
         "first_tries": _first_tries(mended),
         "spent": _spent(kept, dropped),
@@ -224,6 +225,13 @@ def _services(summary: DatasetSummary) -> Iterator[tuple[str, ...]]:
         told = row | row.get("settings", {})
         facts = (str(told.get(name, "")) for name in _TOLD)
         yield (str(row["service"]), *facts, f"{row['conversations']:,}", row["digest"])
+
+
+def _annotated(summary: DatasetSummary) -> Iterator[tuple[str, ...]]:
+    for scheme in summary.manifest["run"].get("annotated", ()):
+        people = f"{scheme['items']:,}", f"{scheme['annotators']:,}"
+        for question, alpha in scheme["alpha"].items():
+            yield scheme["title"], question, *people, estimate(alpha)
 
 
 def hashes(summary: DatasetSummary) -> list[tuple[str, str]]:

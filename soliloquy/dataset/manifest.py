@@ -37,6 +37,7 @@ _OF_RUNS = {
     "imported": dict,
     "curated": dict,
     "frozen": dict,
+    "annotated": list,
 }
 # A folder and a file in it, so that no name leads out of the dataset.
 _NAME = re.compile(rf"({'|'.join((*KINDS, PROMPTS))})/\w[\w.-]*", re.ASCII)

@@ -19,6 +19,13 @@ def percent(part: float, whole: float) -> str:
     return f"{part / whole * 100:.1f} %"
 
 
+def estimate(found: Mapping[str, Any]) -> str:
+    """Formats a coefficient with its interval as "0.71 (0.52 to 0.88)"."""
+    if found["value"] is None:
+        return "-"
+    return f"{found['value']:.2f} ({found['low']:.2f} to {found['high']:.2f})"
+
+
 def counts(name: str, counted: Mapping[Any, int]) -> str:
     """Returns a table of values and shares: most frequent first, or in the order of a dict that is no Counter."""
     whole = sum(counted.values())

@@ -17,10 +17,11 @@ from soliloquy.cli.command import Command, setting
 from soliloquy.cli.options import AS_JSON, COUNT, EXISTING_FILE, NEW_FILE, SEED, Choice, writing_to
 from soliloquy.cli.tables import table
 from soliloquy.cli.terminal import answer, echo
+from soliloquy.dataset.tables import estimate
 from soliloquy.runtime.extensions import check_installed
 from soliloquy.runtime.files import read_json
 
-_SCHEME = setting(f"What is asked: {', '.join(shipped())}, or a TOML file.", metavar="NAME|FILE")
+SCHEME = setting(f"What is asked: {', '.join(shipped())}, or a TOML file.", metavar="NAME|FILE")
 
 
 @click.command(cls=Command)
@@ -38,7 +39,7 @@ def schemes(*, as_json: bool = AS_JSON) -> None:
 @click.argument("dataset", metavar="DIR|URL")
 def sample(
     *,
-    scheme: str = _SCHEME,
+    scheme: str = SCHEME,
     out: Path = setting("The file of tasks to write.", type=NEW_FILE, metavar="FILE"),
     items: int = setting("Tasks at most.", default=60, type=COUNT),
     by: str = setting(
@@ -73,7 +74,7 @@ def sample(
 
 @click.command(cls=Command)
 @click.argument("file", metavar="FILE", type=EXISTING_FILE)
-def agreement(*, scheme: str = _SCHEME, as_json: bool = AS_JSON, file: Path) -> None:
+def agreement(*, scheme: str = SCHEME, as_json: bool = AS_JSON, file: Path) -> None:
     """Say how far annotators agree: Krippendorff's alpha and kappas with intervals, by question and annotator."""
     check_installed("run", "numpy")
     from soliloquy.annotation.report import agreement as found_agreement
@@ -90,7 +91,7 @@ _FORMAT = setting("The other program.", "--format", "name", type=Choice([*FORMAT
 @click.argument("tasks_file", metavar="TASKS", type=EXISTING_FILE)
 def export(
     *,
-    scheme: str = _SCHEME,
+    scheme: str = SCHEME,
     name: str = _FORMAT,
     annotations: Path | None = setting("Annotations to write with the tasks.", type=EXISTING_FILE, metavar="FILE"),
     out: Path = setting("The file to write.", type=NEW_FILE, metavar="FILE"),
@@ -112,7 +113,7 @@ def export(
 @click.argument("file", metavar="FILE", type=EXISTING_FILE)
 def import_(
     *,
-    scheme: str = _SCHEME,
+    scheme: str = SCHEME,
     name: str = _FORMAT,
     out: Path = setting("The file of annotations to write.", type=NEW_FILE, metavar="FILE"),
     file: Path,
@@ -128,7 +129,9 @@ def _tables(found: Mapping[str, Any], scheme: Scheme) -> Iterator[str | Table]:
     people = found["annotators"]
     yield f"{found['items']:,} items, {found['annotations']:,} annotations of {len(people)} annotators"
     coefficients = ("krippendorff_alpha", "fleiss_kappa", "observed")
-    rows = [(name, of["level"], *(_shown(of[one]) for one in coefficients)) for name, of in found["questions"].items()]
+    rows = [
+        (name, of["level"], *(estimate(of[one]) for one in coefficients)) for name, of in found["questions"].items()
+    ]
     heads = ("question", "level", "Krippendorff's alpha", "Fleiss' kappa", "same")
     yield table(*heads, rows=rows, align="left")
     yield table(
@@ -139,10 +142,4 @@ def _tables(found: Mapping[str, Any], scheme: Scheme) -> Iterator[str | Table]:
 
 
 def _against_others(name: str, count: int, questions: Mapping[str, Any]) -> Sequence[str]:
-    return name, f"{count:,}", *(_shown(of["annotators"][name]) for of in questions.values())
-
-
-def _shown(estimate: Mapping[str, Any]) -> str:
-    if estimate["value"] is None:
-        return "-"
-    return f"{estimate['value']:.2f} ({estimate['low']:.2f} to {estimate['high']:.2f})"
+    return name, f"{count:,}", *(estimate(of["annotators"][name]) for of in questions.values())

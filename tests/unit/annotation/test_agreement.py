@@ -18,7 +18,7 @@ from soliloquy.annotation.agreement import (
     observed,
 )
 from soliloquy.annotation.report import agreement
-from soliloquy.annotation.rows import Annotation, majority, read_annotations, written
+from soliloquy.annotation.rows import Annotation, read_annotations, written
 from soliloquy.annotation.scheme import scheme_of
 from soliloquy.cli.main import commands
 from soliloquy.runtime.failure import Failure
@@ -106,14 +106,6 @@ def test_a_report_says_how_each_annotator_agrees_with_the_others(tmp_path: Path)
     assert read_annotations(answer) == given
     printed = CliRunner().invoke(commands, ["annotations", "agreement", str(file), "--scheme", "mathwell", "--json"])
     assert json.loads(printed.stdout) == found
-
-
-def test_what_most_say_counts_unless_somebody_has_decided() -> None:
-    no = {"values": {"accurate": "no"}}
-    given = [annotation("1", "ada"), annotation("1", "ben", **no), annotation("1", "eve")]
-    tied = [annotation("2", "ada"), annotation("2", "ben", **no)]
-    decided = [annotation("3", "ada"), annotation("3", "zoe", round="adjudication", **no)]
-    assert majority([*given, *tied, *decided], "accurate") == {"1": "yes", "3": "no"}
 
 
 def test_values_that_the_scheme_does_not_know_are_named() -> None:
