@@ -1,13 +1,20 @@
 """Tables and lines in a terminal."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from itertools import groupby
+from typing import TYPE_CHECKING
 
 from rich.console import JustifyMethod, RenderableType
 from rich.table import Column, Table
 from rich.text import Text
 
 from soliloquy.cli.terminal import visible
+from soliloquy.dataset.tables import estimate
 from soliloquy.v1.conversation_pb2 import Ending, Summary
+
+if TYPE_CHECKING:
+    from soliloquy.annotation.measured import Measured
 
 _QUESTION_CHARACTERS = 60
 
@@ -30,6 +37,22 @@ def plain_table(*heads: str, rows: Iterable[Iterable[RenderableType]]) -> Table:
     made = Table(Column(heads[0], no_wrap=True), *heads[1:], box=None, header_style="bold", pad_edge=False)
     for row in rows:
         made.add_row(*row)
+    return made
+
+
+def measured_table(subjects: str, measured: Sequence["Measured"]) -> Table:
+    """Returns a table of how judges agree with people, with a section for each subject."""
+    # A judge without probabilities says only yes or no.
+    has_chances = any(one.chances is not None for one in measured)
+    heads = ("balanced", "AUC") if has_chances else ()
+    made = table(subjects, "judge", "items", "yes", *heads, "precision", "recall", "kappa")
+    for _, group in groupby(measured, key=lambda one: one.subject):
+        for one in group:
+            auc = "" if one.roc_auc is None else f"{one.roc_auc:.2f}"
+            balanced = (f"{100 * one.balanced_accuracy:.1f} ± {100 * one.interval:.1f}", auc) if has_chances else ()
+            estimates = (estimate(asdict(of)) for of in (one.precision, one.recall, one.kappa))
+            made.add_row(one.subject, one.judge, f"{len(one.met):,}", f"{one.met.sum():,}", *balanced, *estimates)
+        made.add_section()
     return made
 
 

@@ -3,18 +3,15 @@
 import asyncio
 import hashlib
 import json
-import math
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
+from soliloquy.annotation.intervals import wilson
 from soliloquy.runtime.model import ModelRefused
 from soliloquy.runtime.model.faults import ModelFailed
 from soliloquy.v1.conversation_pb2 import ModelCall, ParseOutcome
-
-# 95 % of the standard normal distribution lie within.
-_Z = 1.959964
 
 # `passed` of `of` cases, their `share`, which is None without cases, and its interval from `low` to `high`.
 Share = dict[str, Any]
@@ -28,16 +25,6 @@ def share_of(outcomes: Iterable[bool]) -> Share:
 def share_of_scores(scores: Sequence[float]) -> Share:
     """Sums scores from 0 to 1; the interval assumes passes and failures, so it is rather too wide."""
     return _share(round(sum(scores), 2), len(scores))
-
-
-def wilson(passed: float, of: int) -> tuple[float, float]:
-    """Returns the 95 % Wilson interval, which is sound for few cases and for shares of 0 and 1."""
-    if not of:
-        return 0.0, 1.0
-    share, spread = passed / of, _Z**2 / of
-    middle = (share + spread / 2) / (1 + spread)
-    half = math.sqrt(share * (1 - share) * spread + spread**2 / 4) / (1 + spread)
-    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def _share(passed: float, of: int) -> Share:

@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
-from itertools import groupby, repeat
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ import click
 
 from soliloquy.cli.command import Command, setting
 from soliloquy.cli.options import AS_JSON, EXISTING_FILE, NEW_FILE, SEEDS, writing_to
-from soliloquy.cli.tables import table
+from soliloquy.cli.tables import measured_table, table
 from soliloquy.cli.terminal import echo, open_console
 from soliloquy.problems.files.reading.rows import RefusedRow
 from soliloquy.runtime.failure import Failure
@@ -36,7 +36,6 @@ from soliloquy_papers.mathwell.readability import dale_chall, flesch_kincaid, to
 
 if TYPE_CHECKING:
     from soliloquy_papers.mathwell.criteria.classifiers import Classifiers
-    from soliloquy_papers.mathwell.criteria.measured import Measured
 
 _TOLD = {True: "yes", False: "no", None: "undecided"}
 
@@ -167,17 +166,5 @@ def calibrate(
     if as_json:
         echo(json.dumps([one.as_json() for one in measured]))
         return
-    made = table("criterion", "judge", "rows", "good", "balanced", "AUC", "kept", "precision")
-    for _, group in groupby(measured, key=lambda one: one.subject):
-        for one in group:
-            made.add_row(*_cells(one))
-        made.add_section()
-    open_console().print(made)
+    open_console().print(measured_table("criterion", measured))
     echo(f"classifiers in {out}")
-
-
-def _cells(one: "Measured") -> tuple[str, ...]:
-    auc = "" if one.roc_auc is None else f"{one.roc_auc:.2f}"
-    shares = (f"{100 * share:.0f} %" if share == share else "" for share in (one.kept, one.precision))
-    balanced = f"{100 * one.balanced_accuracy:.1f} ± {100 * one.interval:.1f}"
-    return one.subject, one.judge, str(len(one.met)), str(int(one.met.sum())), balanced, auc, *shares

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from soliloquy.annotation.intervals import wilson
 from soliloquy.dataset.manifest import MANIFEST
 from soliloquy.dataset.reading import Dataset
 from soliloquy.problems.sifting.near_duplicates import repeats
@@ -16,7 +17,6 @@ from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy_papers.mathwell.figures.authored import count_authored
 from soliloquy_papers.mathwell.figures.problem_measures import cells
-from soliloquy_training.evaluation.cases import wilson
 from soliloquy_training.folder import Job, TrainingFolder
 from soliloquy_training.freeze import freeze
 from soliloquy_training.settings import Diverged, TrainingSettings

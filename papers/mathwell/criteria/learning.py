@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.linear_model import LogisticRegression
 
+from soliloquy.annotation.measured import Measured
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.seeds import seed
 from soliloquy_papers.mathwell.criteria.classifiers import Classifier, Classifiers, Scale
 from soliloquy_papers.mathwell.criteria.features import Array, Flags, vector
 from soliloquy_papers.mathwell.criteria.forest import Forest
-from soliloquy_papers.mathwell.criteria.measured import Measured
 from soliloquy_papers.mathwell.criteria.scoring import score
 from soliloquy_papers.mathwell.criteria.verdicts import (
     NAMES,

@@ -1,4 +1,4 @@
-"""`soliloquy annotations apply`: what people say, as labels of a dataset."""
+"""`soliloquy annotations apply` and `calibrate`: labels of people in a dataset, and rules held against them."""
 
 from pathlib import Path
 
@@ -9,6 +9,7 @@ from soliloquy.annotation.scheme import scheme_of
 from soliloquy.cli.annotations.commands import SCHEME
 from soliloquy.cli.command import Command, setting
 from soliloquy.cli.options import AS_JSON, EXISTING_FILE, NEW_FOLDER, writing_to
+from soliloquy.cli.tables import measured_table
 from soliloquy.cli.terminal import answer
 from soliloquy.runtime.extensions import check_installed
 
@@ -39,3 +40,28 @@ def apply(
     line = f"{found['labels']:,} labels of {found['items']:,} items in {out}"
     unknown = f"; {found['unknown_items']:,} items are not in {folder}" if found["unknown_items"] else ""
     answer(found, [line + unknown], as_json=as_json)
+
+
+@click.command(cls=Command)
+@click.argument("folder", metavar="DIR|URL")
+def calibrate(
+    *,
+    scheme: str = setting("The scheme of the labels.", metavar="NAME"),
+    question: str = setting("The question that people answered.", metavar="NAME"),
+    value: str = setting("The answer that a rule should find.", metavar="VALUE"),
+    rejected: bool = setting("Compare the rejected conversations instead."),
+    as_json: bool = AS_JSON,
+    folder: str,
+) -> None:
+    """Compare what the rules of a recipe find with what people say of the same turns or conversations.
+
+    DIR is a dataset of `annotations apply`. Precision is the share of a rule's findings that people confirm, recall the
+    share of people's that the rule finds, each with its 95 % interval. Rules that condemn and rules that mark count
+    alike, and so do judges whose verdicts are marks.
+    """
+    check_installed("run", "pyarrow")
+    from soliloquy.annotation.calibration import calibrate as calibrated
+    from soliloquy.dataset.reading import Dataset
+
+    found = calibrated(Dataset(folder).conversations(rejected=rejected), scheme, question, value)
+    answer([one.as_json() for one in found], [measured_table("people say", found)], as_json=as_json)

@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from soliloquy.annotation.measured import Measured
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import Ruling
 from soliloquy_papers.mathwell.criteria import classifiers
 from soliloquy_papers.mathwell.criteria.classifiers import Classifier, Classifiers, Scale
 from soliloquy_papers.mathwell.criteria.features import SIZE
 from soliloquy_papers.mathwell.criteria.learning import calibrate
-from soliloquy_papers.mathwell.criteria.measured import Measured
 from soliloquy_papers.mathwell.criteria.scoring import JUDGES
 from soliloquy_papers.mathwell.criteria.verdicts import NAMES, Criterion, Evidence, Labelled
 from tests.unit.papers.mathwell.labelled import NO_TREES, labelled
@@ -52,7 +52,7 @@ def test_writers_are_measured_each(trained: tuple[Classifiers, list[Measured]]) 
 
 def test_as_many_good_problems_are_kept_as_was_asked(trained: tuple[Classifiers, list[Measured]]) -> None:
     [both] = [one for one in trained[1] if (one.subject, one.judge) == ("all", "both")]
-    assert both.kept == pytest.approx(0.85, abs=0.08)
+    assert both.recall.value == pytest.approx(0.85, abs=0.08)
     assert all(0 < one.read.threshold < 1 for one in trained[0].by_criterion.values())
 
 

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from soliloquy.annotation.intervals import wilson
 from soliloquy.runtime.failure import Failure
 from soliloquy_papers.soliloquy.evaluate.cases import TutorCase
 from soliloquy_papers.soliloquy.evaluate.evaluation import figures, page
 from soliloquy_papers.soliloquy.evaluate.judging import METRICS, JudgedCase
-from soliloquy_training.evaluation.cases import DrawnCases, share_of, wilson
+from soliloquy_training.evaluation.cases import DrawnCases, share_of
 from soliloquy_training.evaluation.comparison import page as comparison
 from soliloquy_training.evaluation.comparison import read
 from soliloquy_training.evaluation.picture import draw
