@@ -24,8 +24,8 @@ def text_of(shown: Mapping[str, Any]) -> str:
     """Returns all that a task shows as one text, for programs that know no dialogues."""
     lines = [str(shown.get("question", ""))]
     lines += [f"{part.capitalize()}: {shown[part]}" for part in ("solution", "answer") if shown.get(part)]
-    for number, side in enumerate(shown.get("sides", [shown.get("messages", [])]), start=1):
-        lines += [f"Side {number}"] if "sides" in shown else []
+    for number, side in enumerate([shown.get("messages", []), *shown.get("sides", [])]):
+        lines += [f"Side {number}"] if number else []
         lines += [f"{said['role'].capitalize()}: {said['text']}" for said in side]
     if program := shown.get("program"):
         lines += [program["code"], program["output"]]

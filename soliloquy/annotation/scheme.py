@@ -19,6 +19,8 @@ _MOST_TEXT = 4_000
 
 Unit = Literal["conversation", "turn", "problem", "pair", "reply_pair"]
 PAIRS: Sequence[Unit] = ("pair", "reply_pair")
+# The labels with which annotators prefer one of a pair.
+SIDES = ("side_1", "side_2")
 
 
 class _Part(BaseModel):
@@ -109,6 +111,13 @@ class Scheme(_Part):
         if len({one.name for one in self.questions}) < len(self.questions):
             raise ValueError("two questions have one name")
         return self
+
+    def side_question(self) -> str:
+        """Returns the name of the question that asks which one of a pair is better; raises Failure."""
+        asked = (one.name for one in self.questions if {*SIDES} <= {label.name for label in one.labels})
+        if (found := next(asked, None)) is None:
+            raise Failure(f"{self.name} has no question with the labels {' and '.join(SIDES)}")
+        return found
 
     def fault(self, values: Mapping[str, Any]) -> str:
         """Returns what is wrong with the values of an annotation, by the names of questions; empty for good ones."""

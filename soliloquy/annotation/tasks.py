@@ -1,13 +1,16 @@
 """Draws annotation tasks from datasets: what annotators see of each item, without who or what wrote it."""
 
+import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from soliloquy.annotation.scheme import Unit
 from soliloquy.recipes.codegen import has_run, output
 from soliloquy.runtime.failure import Failure
+from soliloquy.runtime.files import read_regular_text
 from soliloquy.runtime.seeds import draw
 from soliloquy.truth.number_format import format_number, with_unit
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Turn, Verification
@@ -30,8 +33,6 @@ class Drawn:
 
 def tasks(conversations: Iterable[Conversation], unit: Unit, *, count: int, by: By, seed: int) -> list[dict[str, Any]]:
     """Returns at most so many tasks; the same seed draws the same ones. Raises Failure if there are none."""
-    if unit == "pair":
-        raise Failure("a pair needs two systems: give a second dataset with --beside")
     found = [one for conversation in conversations for one in _UNITS[unit](conversation)]
     if not found:
         raise Failure(f"the dataset has no {unit} to annotate")
@@ -40,24 +41,15 @@ def tasks(conversations: Iterable[Conversation], unit: Unit, *, count: int, by: 
     return [{"item": one.item, "unit": unit, "shown": one.shown()} for one in chosen]
 
 
-def pairs(one: Iterable[Conversation], other: Iterable[Conversation], *, count: int, seed: int) -> list[dict[str, Any]]:
-    """Returns conversations of two systems about the same problems, in random order.
-
-    `order` says which is which, for nobody but who reads the results. Raises Failure if no problem is in both.
-    """
-    beside = {conversation.problem.id: conversation for conversation in other}
-    both = [(mine, beside[mine.problem.id]) for mine in one if mine.problem.id in beside]
-    if not both:
-        raise Failure("the two datasets have no problem in common")
-    draw(seed, "annotation", "pair").shuffle(both)
-    made = []
-    for mine, theirs in both[:count]:
-        item = f"{mine.id}|{theirs.id}"
-        systems = [("first", mine), ("second", theirs)]
-        draw(seed, item, "order").shuffle(systems)
-        shown = {"question": mine.problem.question, "sides": [_messages(said.turns) for _, said in systems]}
-        made.append({"item": item, "unit": "pair", "shown": shown, "order": [name for name, _ in systems]})
-    return made
+def read_tasks(file: Path) -> list[dict[str, Any]]:
+    """Raises Failure for a file of something else."""
+    try:
+        found = [json.loads(line) for line in read_regular_text(file).splitlines()]
+        if not all({"item", "shown"} <= {*task} for task in found):
+            raise ValueError("a line has no item")
+    except (OSError, ValueError, TypeError) as error:
+        raise Failure(f"{file} holds no tasks: use a file of soliloquy annotations sample") from error
+    return found
 
 
 def _chosen(found: Sequence[Drawn], count: int, by: By) -> Sequence[Drawn]:
@@ -76,7 +68,7 @@ def _chosen(found: Sequence[Drawn], count: int, by: By) -> Sequence[Drawn]:
 
 def _conversations(conversation: Conversation) -> Iterator[Drawn]:
     def shown() -> dict[str, Any]:
-        return _problem(conversation) | {"messages": _messages(conversation.turns)}
+        return _problem(conversation) | {"messages": messages_of(conversation.turns)}
 
     certainty = min((_certainty(turn) for turn in conversation.turns), default=len(_SUPPORT))
     yield Drawn(item=conversation.id, shown=shown, stratum=_stratum(conversation), certainty=certainty)
@@ -90,7 +82,7 @@ def _turns(conversation: Conversation) -> Iterator[Drawn]:
         def shown(number: int = turn.number) -> dict[str, Any]:
             told = conversation.turns[number - 1]
             program = _program(told)
-            return _problem(conversation) | {"messages": _messages(conversation.turns[:number]), **program}
+            return _problem(conversation) | {"messages": messages_of(conversation.turns[:number]), **program}
 
         yield Drawn(
             item=f"{conversation.id}#{turn.number}",
@@ -117,7 +109,7 @@ def _problem(conversation: Conversation) -> dict[str, Any]:
     return {"question": problem.question, "solution": problem.solution, "answer": answer}
 
 
-def _messages(turns: Iterable[Turn]) -> list[dict[str, str]]:
+def messages_of(turns: Iterable[Turn]) -> list[dict[str, str]]:
     said = ((("student", turn.student.text), ("tutor", turn.tutor.text)) for turn in turns)
     return [{"role": role, "text": text} for both in said for role, text in both if text]
 

@@ -1,7 +1,7 @@
 """Writes what forks have yielded: the tree, the best continuations as a dataset, and pairs of answers to one prompt."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -10,11 +10,12 @@ from soliloquy.dataset.exports.files import open_rows
 from soliloquy.dataset.exports.formats.preferences import (
     LABELLED,
     PAIRS,
-    STATES,
     SUFFIX,
     Pair,
+    as_messages,
+    first_difference,
     pair_rows,
-    standing_calls,
+    tutor_answers,
 )
 from soliloquy.dataset.layout import ShardLimits
 from soliloquy.dataset.manifest import write_manifest
@@ -24,7 +25,6 @@ from soliloquy.dataset.tally import Tally
 from soliloquy.gym.forking import Choice, Fork, Sample, Tree
 from soliloquy.recipes.recipe import find
 from soliloquy.runtime.ask import Prompt
-from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
 
 TREE, BEST, PREFERENCES = "tree.jsonl", "best", "preferences"
@@ -62,34 +62,39 @@ def write_files(
 
 
 def _node(fork: Fork, samples: Sequence[Sample]) -> dict[str, Any]:
+    prompts = list[dict[str, Any]]()
+    turns = fork.conversation.turns[: fork.turn]
+    said = [one for turn in turns for one in (("student", turn.student.text), ("tutor", turn.tutor.text))]
     return {
         "conversation": fork.conversation.id,
         "turn": fork.turn,
         "state": fork.state,
+        "question": fork.conversation.problem.question,
+        "messages": [{"role": role, "text": text} for role, text in said[:-1] if text],
+        # The samples share most of them.
+        "prompts": prompts,
         "samples": [
             {
                 "sample": number,
                 "total": round(reward.total, 6),
                 "components": {name: round(one.value, 6) for name, one in reward.components.items()},
                 "evidence": {name: list(one.evidence) for name, one in reward.components.items() if one.evidence},
-                "answers": [answer for _, answer in _answered(conversation, fork.turn)],
+                "reply": "".join(turn.tutor.text for turn in conversation.turns[fork.turn - 1 : fork.turn]),
+                "answers": [
+                    {"state": one.state, "prompt": _place(one.prompt, prompts), "text": one.text}
+                    for one in tutor_answers(conversation, fork.turn)
+                ],
             }
             for number, conversation, reward in samples
         ],
     }
 
 
-def _answered(conversation: Conversation, number: int) -> Iterator[tuple[Prompt, str]]:
-    """Yields the tutor's prompts of a turn with the answers that stand; none of a turn that was taken back."""
-    if number > len(conversation.turns):
-        return
-    prompts = [prompt for turn, prompt in find(conversation.run.recipe).prompts(conversation) if turn == number]
-    calls = [call for call in standing_calls(conversation.turns[number - 1]) if call.role in STATES]
-    for prompt in prompts:
-        if (call := next((one for one in calls if one.prompt == prompt.name), None)) is not None:
-            calls.remove(call)
-            if call.role != "student":
-                yield prompt, call.raw[-1]
+def _place(prompt: Prompt, prompts: list[dict[str, Any]]) -> int:
+    row = {"name": prompt.name, "messages": as_messages(prompt)}
+    if row not in prompts:
+        prompts.append(row)
+    return prompts.index(row)
 
 
 def _pair(fork: Fork, samples: Sequence[Sample], margin: float) -> Pair | None:
@@ -97,18 +102,12 @@ def _pair(fork: Fork, samples: Sequence[Sample], margin: float) -> Pair | None:
     if len(samples) < 2 or samples[0].reward.total - samples[-1].reward.total < margin:
         return None
     best, worst = samples[0], samples[-1]
-    both = zip(_answered(best.conversation, fork.turn), _answered(worst.conversation, fork.turn), strict=False)
-    for (prompt, chosen), (other, rejected) in both:
-        if prompt != other:
-            return None
-        if chosen != rejected:
-            state = next(state for role, state in STATES.items() if _is_asked_by(best.conversation, fork, prompt, role))
-            return Pair(fork.turn, state, prompt, chosen, rejected, _RULE, _difference(best, worst), certain=True)
-    return None
-
-
-def _is_asked_by(conversation: Conversation, fork: Fork, prompt: Prompt, role: str) -> bool:
-    return any(call.prompt == prompt.name and call.role == role for call in conversation.turns[fork.turn - 1].calls)
+    answers = (tutor_answers(one.conversation, fork.turn) for one in (best, worst))
+    if (both := first_difference(*answers)) is None:
+        return None
+    chosen, rejected = both
+    why = _difference(best, worst)
+    return Pair(fork.turn, chosen.state, chosen.prompt, chosen.text, rejected.text, _RULE, why, certain=True)
 
 
 def _difference(best: Sample, worst: Sample) -> str:

@@ -33,7 +33,9 @@ class AnnotationTask(_Body):
     item: _Item
     unit: str = ""
     shown: Mapping[str, Any]
+    # Kept from annotators and not stored: which side is whose, and the prompt that both answer.
     order: Sequence[str] = ()
+    preference: Mapping[str, Any] = {}
     gold: Mapping[str, Any] | None = None
 
 

@@ -4,7 +4,7 @@ from soliloquy.cli.lazy import LazyGroup
 
 _MODULES = {
     **dict.fromkeys(("schemes", "sample", "agreement", "export", "import"), f"{__name__}.commands"),
-    **dict.fromkeys(("apply", "calibrate"), f"{__name__}.labels"),
+    **dict.fromkeys(("apply", "calibrate", "preferences"), f"{__name__}.labels"),
 }
 
 

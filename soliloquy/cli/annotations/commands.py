@@ -3,16 +3,16 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 from rich.table import Table
 
 from soliloquy.annotation.formats import FORMATS, label_studio_config, read_foreign
 from soliloquy.annotation.rows import read_annotations, written
-from soliloquy.annotation.scheme import Scheme, scheme_of
+from soliloquy.annotation.scheme import PAIRS, Scheme, scheme_of
 from soliloquy.annotation.scheme import schemes as shipped
-from soliloquy.annotation.tasks import By, pairs, tasks
+from soliloquy.annotation.tasks import By, read_tasks, tasks
 from soliloquy.cli.command import Command, setting
 from soliloquy.cli.options import AS_JSON, COUNT, EXISTING_FILE, NEW_FILE, SEED, Choice, writing_to
 from soliloquy.cli.tables import table
@@ -20,6 +20,9 @@ from soliloquy.cli.terminal import answer, echo
 from soliloquy.dataset.tables import estimate
 from soliloquy.runtime.extensions import check_installed
 from soliloquy.runtime.files import read_json
+
+if TYPE_CHECKING:
+    from soliloquy.annotation.replies import States
 
 SCHEME = setting(f"What is asked: {', '.join(shipped())}, or a TOML file.", metavar="NAME|FILE")
 
@@ -47,29 +50,45 @@ def sample(
         default="random",
         type=Choice(list(get_args(By))),
     ),
-    beside: str | None = setting("The dataset of a second system, for a scheme of pairs.", metavar="DIR|URL"),
+    beside: str | None = setting("The dataset or tree of a second system, for a scheme of pairs.", metavar="DIR|URL"),
     seed: int = SEED,
     as_json: bool = AS_JSON,
     dataset: str,
 ) -> None:
-    """Draw annotation tasks from a dataset: conversations, turns, problems, or pairs of two datasets.
+    """Draw annotation tasks from a dataset: conversations, turns, problems, or pairs.
 
-    Each line of FILE is what annotators see of one item, without the model, the verdict or the other annotators.
+    Each line of FILE is what annotators see of one item, without the model, the verdict or the other annotators. For a
+    scheme of single replies DIR may be the folder of `soliloquy fork`; its states, or those of one dataset, are enough
+    for pairs.
     """
     check_installed("run", "pyarrow")
+    from soliloquy.annotation.pairs import conversation_pairs, reply_pairs
     from soliloquy.dataset.reading import Dataset
 
     unit = scheme_of(scheme).unit
-    if (unit == "pair") != (beside is not None):
-        raise click.UsageError("--beside is for a scheme of pairs, which requires it")
-    found = Dataset(dataset)
-    if beside:
-        drawn = pairs(found, Dataset(beside), count=items, seed=seed)
+    if beside and unit not in PAIRS:
+        raise click.UsageError(f"--beside requires a scheme of pairs: {scheme} is of a {unit}")
+    if unit == "pair" and not beside:
+        raise click.UsageError(f"{scheme} requires --beside: it compares two systems")
+    if unit == "reply_pair":
+        states = _states(dataset)
+        drawn = reply_pairs(states, _states(beside) if beside else states, count=items, seed=seed)
+    elif beside:
+        drawn = conversation_pairs(Dataset(dataset), Dataset(beside), count=items, seed=seed)
     else:
-        drawn = tasks(found, unit, count=items, by=by, seed=seed)  # type: ignore[arg-type] # one of the choices
+        drawn = tasks(Dataset(dataset), unit, count=items, by=by, seed=seed)  # type: ignore[arg-type] # one of the choices
     with writing_to(out):
         out.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in drawn), "utf-8")
     answer({"tasks": len(drawn)}, [f"{len(drawn):,} tasks in {out}"], as_json=as_json)
+
+
+def _states(place: str) -> "States":
+    from soliloquy.annotation.replies import states_of, states_of_tree
+    from soliloquy.dataset.reading import Dataset
+    from soliloquy.gym.fork_files import TREE
+
+    tree = Path(place) / TREE
+    return states_of_tree(tree) if tree.is_file() else states_of(Dataset(place))
 
 
 @click.command(cls=Command)
@@ -99,7 +118,7 @@ def export(
 ) -> None:
     """Write tasks for Label Studio or Argilla; for Label Studio also its interface, in FILE.xml."""
     asked = scheme_of(scheme)
-    shown = {task["item"]: task["shown"] for task in map(json.loads, tasks_file.read_text("utf-8").splitlines())}
+    shown = {task["item"]: task["shown"] for task in read_tasks(tasks_file)}
     given = read_annotations(annotations) if annotations else []
     with writing_to(out):
         rows = FORMATS[name].write(shown, given, asked)

@@ -1,4 +1,4 @@
-"""`soliloquy annotations apply` and `calibrate`: labels of people in a dataset, and rules held against them."""
+"""`soliloquy annotations apply`, `calibrate` and `preferences`: the uses of what people say."""
 
 from pathlib import Path
 
@@ -6,12 +6,14 @@ import click
 
 from soliloquy.annotation.rows import read_annotations
 from soliloquy.annotation.scheme import scheme_of
+from soliloquy.annotation.tasks import read_tasks
 from soliloquy.cli.annotations.commands import SCHEME
 from soliloquy.cli.command import Command, setting
 from soliloquy.cli.options import AS_JSON, EXISTING_FILE, NEW_FOLDER, writing_to
 from soliloquy.cli.tables import measured_table
 from soliloquy.cli.terminal import answer
 from soliloquy.runtime.extensions import check_installed
+from soliloquy.runtime.failure import Failure
 
 
 @click.command(cls=Command)
@@ -65,3 +67,36 @@ def calibrate(
 
     found = calibrated(Dataset(folder).conversations(rejected=rejected), scheme, question, value)
     answer([one.as_json() for one in found], [measured_table("people say", found)], as_json=as_json)
+
+
+@click.command(cls=Command)
+@click.argument("file", metavar="FILE", type=EXISTING_FILE)
+@click.argument("tasks_file", metavar="TASKS", type=EXISTING_FILE)
+def preferences(
+    *,
+    scheme: str = SCHEME,
+    out: Path = setting("The folder for the preferences.", type=NEW_FOLDER),
+    as_json: bool = AS_JSON,
+    file: Path,
+    tasks_file: Path,
+) -> None:
+    """Write the pairs that people compared for `soliloquy train --method dpo` or `kto`.
+
+    A pair counts if an adjudicator or most annotators prefer one side, and if both sides answer one prompt: the first
+    answers in which they differ are the pair. Files are those of `soliloquy export --format preferences`.
+    """
+    from soliloquy.annotation.pairs import preferences as rows_of
+    from soliloquy.dataset.exports.files import atomic_output, open_rows
+    from soliloquy.dataset.exports.formats.preferences import LABELLED, PAIRS, SUFFIX
+
+    rows = [*rows_of(read_annotations(file), read_tasks(tasks_file), scheme_of(scheme))]
+    pairs = sum(kind == PAIRS for kind, _ in rows)
+    if not pairs:
+        raise Failure(f"{file} has no preference between two answers to one prompt in {tasks_file}")
+    with writing_to(out), atomic_output(out) as place:
+        place.mkdir()
+        for kind in (PAIRS, LABELLED):
+            with open_rows(place / f"{kind}{SUFFIX}", SUFFIX) as add:
+                for row in (row for of, row in rows if of == kind):
+                    add(row)
+    answer({"pairs": pairs}, [f"{pairs:,} pairs in {out}"], as_json=as_json)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from soliloquy.annotation.scheme import read_scheme, scheme_of, schemes
-from soliloquy.annotation.tasks import pairs, tasks
+from soliloquy.annotation.tasks import tasks
 from soliloquy.runtime.failure import Failure
 from soliloquy.v1.conversation_pb2 import VERIFICATION_NONE, VERIFICATION_PROGRAM
 from tests.unit.training.growing import conversations
@@ -16,7 +16,9 @@ GROWN = conversations(6)
 
 
 def test_each_shipped_scheme_takes_an_answer_to_each_question_and_refuses_others() -> None:
-    assert {"mathdial", "mathwell", "mrbench", "scaffold", "soliloquy"} == {*schemes()}
+    assert {"mathdial", "mathwell", "mrbench", "preference", "reply_preference", "scaffold", "soliloquy"} == {
+        *schemes()
+    }
     for scheme in schemes().values():
         values = {
             one.name: one.labels[0].name if one.labels else one.most if one.kind == "scale" else "a remark"
@@ -78,11 +80,3 @@ def test_the_least_certain_verdicts_come_first_and_strata_take_turns() -> None:
     for number, each in enumerate(strata):
         each.id, each.persona = str(number), "rare" if number == 8 else "common"
     assert "8" in {task["item"] for task in tasks(strata, "conversation", count=2, by="stratum", seed=0)}
-
-
-def test_a_pair_has_both_systems_in_random_order_that_only_the_file_tells() -> None:
-    drawn = pairs(GROWN, GROWN, count=6, seed=1)
-    assert {tuple(task["order"]) for task in drawn} == {("first", "second"), ("second", "first")}
-    assert all("order" not in task["shown"] and len(task["shown"]["sides"]) == 2 for task in drawn)
-    with pytest.raises(Failure, match="no problem in common"):
-        pairs(GROWN, [], count=1, seed=1)

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from soliloquy.client import Dataset
+from soliloquy.dataset.exports.formats.preferences import tutor_answers
 from soliloquy.dataset.rows import messages, rows
 from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.timings import without_timings
 from soliloquy.dataset.verify import findings
-from soliloquy.gym import Gym, fork_files
+from soliloquy.gym import Gym
 from soliloquy.gym.fork_files import write_files
 from soliloquy.gym.forking import Choice, Fork, Tree, draw_samples, forks_of
 from soliloquy.gym.states import STATES, event_at, has_state
@@ -126,8 +127,8 @@ async def test_the_better_answer_is_chosen_and_the_best_continuations_are_a_data
     for pair in pairs:
         node = next(one for one in nodes if (one["conversation"], one["turn"]) == (pair["conversation"], pair["turn"]))
         best, worst = node["samples"][0], node["samples"][-1]
-        assert pair["chosen"][0]["content"] in best["answers"]
-        assert pair["rejected"][0]["content"] in worst["answers"]
+        assert pair["chosen"][0]["content"] in [one["text"] for one in best["answers"]]
+        assert pair["rejected"][0]["content"] in [one["text"] for one in worst["answers"]]
         assert pair["evidence"].startswith(f"{worst['total']:.3f} against {best['total']:.3f}")
     kept = list(Dataset(place / "best"))
     assert len(kept) == counts["best"] == len({one.id for one in kept}) > 0
@@ -139,4 +140,4 @@ def test_a_continuation_whose_turn_was_taken_back_has_no_answer_there() -> None:
     conversation = Conversation()
     conversation.run.recipe = "soliloquy"
     conversation.turns.add(number=1)
-    assert [*fork_files._answered(conversation, 2)] == []
+    assert [*tutor_answers(conversation, 2)] == []

@@ -1,7 +1,7 @@
 """Preferences for TRL: pairs.jsonl for its DPO trainer, labelled.jsonl for its KTO trainer."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
@@ -77,6 +77,38 @@ def standing_calls(turn: Turn) -> list[ModelCall]:
     return [call for place, call in enumerate(turn.calls) if place not in taken and call.outcome in USABLE]
 
 
+class Answer(NamedTuple):
+    """An answer of the tutor that stands, and the prompt that it answers."""
+
+    turn: int
+    state: str
+    prompt: Prompt
+    text: str
+
+
+def tutor_answers(conversation: Conversation, number: int) -> Iterator[Answer]:
+    """Yields the tutor's answers in a turn; none in a turn that was taken back."""
+    if number > len(conversation.turns):
+        return
+    prompts = [prompt for turn, prompt in find(conversation.run.recipe).prompts(conversation) if turn == number]
+    calls = [call for call in standing_calls(conversation.turns[number - 1]) if call.role in STATES]
+    for prompt in prompts:
+        if (call := next((one for one in calls if one.prompt == prompt.name), None)) is not None:
+            calls.remove(call)
+            if call.role != "student":
+                yield Answer(number, STATES[call.role], prompt, call.raw[-1])
+
+
+def first_difference(one: Iterable[Answer], other: Iterable[Answer]) -> tuple[Answer, Answer] | None:
+    """Returns the first two answers that differ; None if their prompts do, or nothing does."""
+    for first, second in zip(one, other, strict=False):
+        if (first.prompt.name, [*first.prompt.said]) != (second.prompt.name, [*second.prompt.said]):
+            return None
+        if first.text != second.text:
+            return first, second
+    return None
+
+
 def _mended(turn: Turn, one: RejectedTry, prompts: Sequence[Prompt], standing: Sequence[ModelCall]) -> Pair | None:
     """Returns None if nothing stands in the place of an answer, or the same."""
     # Each program of a turn has a prompt of its own.
@@ -136,9 +168,13 @@ def rows(conversation: Conversation, *, uncertain: bool = False) -> Iterator[tup
             yield from pair_rows(pair, conversation.id, praised)
 
 
+def as_messages(prompt: Prompt) -> list[dict[str, str]]:
+    return [{"role": role, "content": text} for role, text in prompt.said]
+
+
 def pair_rows(pair: Pair, conversation: str, praised: set[tuple[int, str, str]]) -> Iterator[tuple[str, Row]]:
     """Yields the rows of both files; an answer that stands is praised once, however many were sent back before it."""
-    prompt = [{"role": role, "content": text} for role, text in pair.prompt.said]
+    prompt = as_messages(pair.prompt)
     chosen, rejected = ([{"role": "assistant", "content": text}] for text in (pair.chosen, pair.rejected))
     about = {"state": pair.state, "asked": pair.prompt.name, "conversation": conversation, "turn": pair.turn}
     why = {"rule": pair.rule, "evidence": pair.evidence, "certain": pair.certain}
