@@ -26,7 +26,6 @@ from soliloquy.v1.conversation_pb2 import Conversation
 Task = dict[str, Any]
 # The rule by which the export of preferences names pairs that people compared.
 _RULE = "people"
-_SYSTEMS = ("first", "second")
 
 
 def conversation_pairs(
@@ -39,7 +38,7 @@ def conversation_pairs(
         raise Failure("the two datasets have no problem in common")
     draw(seed, "annotation", "pair").shuffle(both)
     return [
-        _task(
+        pair_task(
             "pair",
             (mine.id, theirs.id),
             {"question": mine.problem.question},
@@ -72,7 +71,7 @@ def reply_pairs(one: States, other: States, *, count: int, seed: int) -> list[Ta
     found.sort(key=lambda pair: (pair[1].item, pair[2].item))
     drawing.shuffle(found)
     return [
-        _task(
+        pair_task(
             "reply_pair",
             (mine.item, theirs.item),
             shown,
@@ -84,13 +83,14 @@ def reply_pairs(one: States, other: States, *, count: int, seed: int) -> list[Ta
     ]
 
 
-def _task(
+def pair_task(
     unit: Unit,
     items: tuple[str, str],
     shown: Mapping[str, Any],
     sides: Sequence[Any],
     answers: Sequence[Iterable[Answer]],
     seed: int,
+    systems: Sequence[str] = ("first", "second"),
 ) -> Task:
     """Returns a task; its `order` and `preference` are for whoever reads the results, and no annotator sees them."""
     item = "|".join(dict.fromkeys(items))
@@ -100,7 +100,7 @@ def _task(
         "item": item,
         "unit": unit,
         "shown": {**shown, "sides": [sides[place] for place in places]},
-        "order": [_SYSTEMS[place] for place in places],
+        "order": [systems[place] for place in places],
     }
     if both := first_difference(*(answers[place] for place in places)):
         asked = both[0]

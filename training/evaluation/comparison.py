@@ -22,6 +22,8 @@ class SavedEvaluation:
     report: Mapping[str, Any]
     # The digest of the cases.
     cases: str
+    # The evidence of each case.
+    rows: Sequence[Mapping[str, Any]]
     # The metrics that each case passed, by case id.
     passed: Mapping[str, Mapping[str, bool]]
 
@@ -94,7 +96,7 @@ def _read(folder: Path) -> SavedEvaluation:
         rows = [parsed_json(line) for line in read_regular(folder / CASES, _MOST_BYTES).splitlines()]
         passed = {row["case"]: dict(row["passed"]) for row in rows}
         _require_shown(report, report)
-        return SavedEvaluation(folder=folder, report=report, cases=report["cases"]["sha256"], passed=passed)
+        return SavedEvaluation(folder=folder, report=report, cases=report["cases"]["sha256"], rows=rows, passed=passed)
 
 
 @contextmanager

@@ -37,12 +37,19 @@ class JudgedCase:
 
     def as_json(self) -> dict[str, Any]:
         problem = self.case.conversation.problem
-        student = self.case.conversation.turns[-1].student
+        *before, last = self.case.conversation.turns
+        student = last.student
         return {
             "case": self.case.id,
             "kind": self.case.kind,
             "problem": problem.source,
             "question": problem.question,
+            "solution": problem.solution,
+            "history": [
+                {"speaker": speaker, "text": text}
+                for turn in before
+                for speaker, text in (("student", turn.student.text), ("tutor", turn.tutor.text))
+            ],
             "step": self.case.step.number,
             "rearranges": self.case.rearranges,
             "student": student.text,

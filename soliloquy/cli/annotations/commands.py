@@ -10,7 +10,7 @@ from rich.table import Table
 
 from soliloquy.annotation.formats import FORMATS, label_studio_config, read_foreign
 from soliloquy.annotation.rows import read_annotations, written
-from soliloquy.annotation.scheme import PAIRS, Scheme, scheme_of
+from soliloquy.annotation.scheme import PAIRS, Scheme, Unit, scheme_of
 from soliloquy.annotation.scheme import schemes as shipped
 from soliloquy.annotation.tasks import By, read_tasks, tasks
 from soliloquy.cli.command import Command, setting
@@ -22,6 +22,7 @@ from soliloquy.runtime.extensions import check_installed
 from soliloquy.runtime.files import read_json
 
 if TYPE_CHECKING:
+    from soliloquy.annotation.pairs import Task
     from soliloquy.annotation.replies import States
 
 SCHEME = setting(f"What is asked: {', '.join(shipped())}, or a TOML file.", metavar="NAME|FILE")
@@ -57,38 +58,53 @@ def sample(
 ) -> None:
     """Draw annotation tasks from a dataset: conversations, turns, problems, or pairs.
 
-    Each line of FILE is what annotators see of one item, without the model, the verdict or the other annotators. For a
-    scheme of single replies DIR may be the folder of `soliloquy fork`; its states, or those of one dataset, are enough
-    for pairs.
+    Each line of FILE is what annotators see of one item, without the model, the verdict or the other annotators. DIR
+    may also be an evaluation, whose cases are the items, and for a scheme of single replies a folder of
+    `soliloquy fork`.
     """
     check_installed("run", "pyarrow")
-    from soliloquy.annotation.pairs import conversation_pairs, reply_pairs
-    from soliloquy.dataset.reading import Dataset
-
-    unit = scheme_of(scheme).unit
-    if beside and unit not in PAIRS:
-        raise click.UsageError(f"--beside requires a scheme of pairs: {scheme} is of a {unit}")
-    if unit == "pair" and not beside:
+    asked = scheme_of(scheme)
+    if beside and asked.unit not in PAIRS:
+        raise click.UsageError(f"--beside requires a scheme of pairs: {scheme} is of a {asked.unit}")
+    if asked.unit == "pair" and not beside:
         raise click.UsageError(f"{scheme} requires --beside: it compares two systems")
-    if unit == "reply_pair":
-        states = _states(dataset)
-        drawn = reply_pairs(states, _states(beside) if beside else states, count=items, seed=seed)
-    elif beside:
-        drawn = conversation_pairs(Dataset(dataset), Dataset(beside), count=items, seed=seed)
+    if (Path(dataset) / "cases.jsonl").is_file():
+        drawn = _of_evaluations(dataset, beside, asked, count=items, seed=seed)
+    elif asked.unit in PAIRS:
+        drawn = _pairs(dataset, beside, asked.unit, count=items, seed=seed)
     else:
-        drawn = tasks(Dataset(dataset), unit, count=items, by=by, seed=seed)  # type: ignore[arg-type] # one of the choices
+        from soliloquy.dataset.reading import Dataset
+
+        drawn = tasks(Dataset(dataset), asked.unit, count=items, by=by, seed=seed)  # type: ignore[arg-type] # a choice
     with writing_to(out):
         out.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in drawn), "utf-8")
     answer({"tasks": len(drawn)}, [f"{len(drawn):,} tasks in {out}"], as_json=as_json)
 
 
-def _states(place: str) -> "States":
+def _of_evaluations(place: str, beside: str | None, scheme: Scheme, *, count: int, seed: int) -> "list[Task]":
+    from soliloquy_training.evaluation.people import case_pairs, case_tasks
+
+    if scheme.unit not in PAIRS:
+        return case_tasks(Path(place), scheme, count=count, seed=seed)
+    if not beside:
+        raise click.UsageError(f"{scheme.name} requires --beside: it compares two evaluations")
+    return case_pairs(Path(place), Path(beside), scheme, count=count, seed=seed)
+
+
+def _pairs(place: str, beside: str | None, unit: Unit, *, count: int, seed: int) -> "list[Task]":
+    from soliloquy.annotation.pairs import conversation_pairs, reply_pairs
     from soliloquy.annotation.replies import states_of, states_of_tree
     from soliloquy.dataset.reading import Dataset
     from soliloquy.gym.fork_files import TREE
 
-    tree = Path(place) / TREE
-    return states_of_tree(tree) if tree.is_file() else states_of(Dataset(place))
+    def states(location: str) -> "States":
+        tree = Path(location) / TREE
+        return states_of_tree(tree) if tree.is_file() else states_of(Dataset(location))
+
+    if unit == "pair" and beside:
+        return conversation_pairs(Dataset(place), Dataset(beside), count=count, seed=seed)
+    one = states(place)
+    return reply_pairs(one, states(beside) if beside else one, count=count, seed=seed)
 
 
 @click.command(cls=Command)

@@ -9,6 +9,9 @@ _OF_RECIPES = {name: found for name in known_recipes() if (found := module(name,
 _BENCHMARKS = {name: packages[0] for name, packages in Extensions("benchmark", "soliloquy.benchmarks").claims.items()}
 
 
-@click.group(cls=LazyGroup, modules=_OF_RECIPES | _BENCHMARKS | {"compare": "soliloquy.cli.evaluate.output"})
+_OF_REPORTS = {"compare": "soliloquy.cli.evaluate.output", "people": "soliloquy.cli.evaluate.people"}
+
+
+@click.group(cls=LazyGroup, modules=_OF_RECIPES | _BENCHMARKS | _OF_REPORTS)
 def evaluate() -> None:
     """Evaluate models as tutors, and compare the results."""

@@ -7,7 +7,7 @@ import pytest
 from soliloquy_training.evaluation.report import write_report
 from tests.tools import needs_tools, told
 from tests.unit.papers.soliloquy.evaluate.cases import NOISY, results, shared_cases
-from tests.unit.training.evaluation.test_reports import written
+from tests.unit.training.evaluation.evaluations import written
 
 READ = """
 import json, sys

@@ -8,30 +8,14 @@ import pytest
 
 from soliloquy.annotation.intervals import wilson
 from soliloquy.runtime.failure import Failure
-from soliloquy_papers.soliloquy.evaluate.cases import TutorCase
-from soliloquy_papers.soliloquy.evaluate.evaluation import figures, page
-from soliloquy_papers.soliloquy.evaluate.judging import METRICS, JudgedCase
-from soliloquy_training.evaluation.cases import DrawnCases, share_of
+from soliloquy_training.evaluation.cases import share_of
 from soliloquy_training.evaluation.comparison import page as comparison
 from soliloquy_training.evaluation.comparison import read
 from soliloquy_training.evaluation.picture import draw
-from soliloquy_training.evaluation.report import format_share, write_report
+from soliloquy_training.evaluation.report import format_share
 from tests.markdown import HOSTILE, SHOWN, structure, words
 from tests.unit.papers.soliloquy.evaluate.cases import NOISY, SCRIPTED, drawn, results, shared_cases
-
-
-def written(folder: Path, name: str, cases: DrawnCases[TutorCase], found: list[JudgedCase]) -> Path:
-    report = {
-        "protocol": "soliloquy",
-        "name": name,
-        "cases": {"put": "3 questions of physics, seed 5", "sha256": cases.digest},
-        "titles": METRICS,
-        "whose": "",
-        "paper": {},
-        "figures": figures(found),
-    }
-    write_report(folder, report, found, page(report, found))
-    return folder
+from tests.unit.training.evaluation.evaluations import written
 
 
 # From the tables of R's `binom.confint(.., method = "wilson")`.
