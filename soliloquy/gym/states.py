@@ -42,8 +42,10 @@ def event_at(conversation: Conversation, number: int, state: str) -> Conversatio
     kept = [rewind for rewind in left.rewinds if rewind.turns[0].number <= number]
     del left.rewinds[:]
     left.rewinds.extend(kept)
-    for name in ("ending", "ending_reason", "resolution"):
+    # People judged what was said then.
+    for name in ("ending", "ending_reason", "resolution", "human_labels"):
         left.ClearField(name)
+    left.turns[-1].ClearField("human_labels")
     _take_back(left.turns[-1], roles)
     return event(conversation=left)
 

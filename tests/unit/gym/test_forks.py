@@ -59,6 +59,15 @@ async def test_each_state_leads_to_the_stored_continuation(conversations: Sequen
             assert stored(again) == stored(conversation), f"turn {turn}, {state}"
 
 
+def test_a_label_of_people_stays_with_the_reply_that_they_judged(conversations: Sequence[Conversation]) -> None:
+    labelled = Conversation()
+    labelled.CopyFrom(conversations[0])
+    for one in (labelled, *labelled.turns):
+        one.human_labels.add(scheme="soliloquy", question="verification", value="no")
+    left = event_at(labelled, 2, "replying").conversation
+    assert [len(one.human_labels) for one in (left, *left.turns)] == [0, 1, 0]
+
+
 def test_a_turn_without_the_state_is_refused(conversations: Sequence[Conversation]) -> None:
     with pytest.raises(Failure, match="has no programming in turn 1: choose another turn or state"):
         event_at(conversations[0], 1, "programming")
