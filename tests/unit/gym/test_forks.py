@@ -19,7 +19,7 @@ from soliloquy.gym.states import STATES, event_at, has_state
 from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.model import Model
-from soliloquy.v1.conversation_pb2 import Conversation
+from soliloquy.v1.conversation_pb2 import Conversation, HumanLabel
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
 from tests.unit.gym.playing import all_played, stand_in
 from tests.unit.scripted.growing import DESK, finished
@@ -62,10 +62,13 @@ async def test_each_state_leads_to_the_stored_continuation(conversations: Sequen
 def test_a_label_of_people_stays_with_the_reply_that_they_judged(conversations: Sequence[Conversation]) -> None:
     labelled = Conversation()
     labelled.CopyFrom(conversations[0])
-    for one in (labelled, *labelled.turns):
-        one.human_labels.add(scheme="soliloquy", question="verification", value="no")
+    said = HumanLabel(scheme="soliloquy", question="verification", value="no")
+    labelled.human_labels.append(said)
+    for turn in labelled.turns:
+        turn.human_labels.append(said)
     left = event_at(labelled, 2, "replying").conversation
-    assert [len(one.human_labels) for one in (left, *left.turns)] == [0, 1, 0]
+    assert not left.human_labels
+    assert [len(turn.human_labels) for turn in left.turns] == [1, 0]
 
 
 def test_a_turn_without_the_state_is_refused(conversations: Sequence[Conversation]) -> None:
