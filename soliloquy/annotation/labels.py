@@ -38,13 +38,11 @@ def consensus(annotations: Sequence[Annotation], scheme: Scheme) -> Labels:
 
 def _labels(given: Sequence[Annotation], question: Question, scheme: str) -> Iterator[HumanLabel]:
     for part in [one.name for one in question.labels] if question.several else [""]:
-        values = [
-            (one.round == "adjudication", _value(one.values[question.name], part))
-            for one in given
-            if one.values.get(question.name) is not None
-        ]
-        votes = Counter(value for is_decision, value in values if not is_decision)
-        decided = [value for is_decision, value in values if is_decision]
+        answered = [one for one in given if one.values.get(question.name) is not None]
+        values = [(one, _value(one.values[question.name], part)) for one in answered]
+        decided = [value for one, value in values if one.round == "adjudication"]
+        # The latest answer of an annotator counts.
+        votes = Counter({one.annotator: value for one, value in values if one.round != "adjudication"}.values())
         leading = decided[-1:] or [value for value, times in votes.items() if times == max(votes.values())]
         if len(leading) == 1:
             yield HumanLabel(

@@ -46,7 +46,7 @@ def read(folders: Sequence[Path]) -> dict[str, SavedEvaluation]:
             "--dialogues, --seed, --problems and --trained"
         )
     for other in found[1:]:
-        with _evaluation_in(other.folder):
+        with evaluation_in(other.folder):
             _require_shown(other.report, first.report)
             if other.passed.keys() != first.passed.keys():
                 raise ValueError(f"{CASES} has other cases than that of {first.folder}")
@@ -91,7 +91,7 @@ def _alone(evaluations: Sequence[SavedEvaluation], metric: str) -> list[str]:
 
 
 def _read(folder: Path) -> SavedEvaluation:
-    with _evaluation_in(folder):
+    with evaluation_in(folder):
         report = read_json(folder / REPORT, _MOST_BYTES)
         rows = [parsed_json(line) for line in read_regular(folder / CASES, _MOST_BYTES).splitlines()]
         passed = {row["case"]: dict(row["passed"]) for row in rows}
@@ -100,7 +100,7 @@ def _read(folder: Path) -> SavedEvaluation:
 
 
 @contextmanager
-def _evaluation_in(folder: Path) -> Iterator[None]:
+def evaluation_in(folder: Path) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:

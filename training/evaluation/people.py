@@ -21,7 +21,7 @@ from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.files import atomic_file
 from soliloquy.runtime.seeds import draw
 from soliloquy_training.evaluation.cases import Share, share_of
-from soliloquy_training.evaluation.comparison import SavedEvaluation, read
+from soliloquy_training.evaluation.comparison import SavedEvaluation, evaluation_in, read
 from soliloquy_training.evaluation.report import PAGE, REPORT, format_share
 
 Row = Mapping[str, Any]
@@ -33,15 +33,18 @@ _AGREED = {"yes": True, "no": False}
 def case_tasks(folder: Path, scheme: Scheme, *, count: int, seed: int) -> list[Task]:
     """Returns the cases as tasks for annotators; raises Failure for a scheme of something else."""
     [evaluation] = read([folder]).values()
-    rows = [row for row in evaluation.rows if _exchange(row)[1]]
-    draw(seed, "annotation", "cases").shuffle(rows)
     made = []
-    for row in rows[:count]:
-        before, said = _exchange(row)
-        _require_unit(scheme, "turn" if before else "conversation", evaluation)
-        shown = {**_problem(row), "messages": [*before, *said], **_program(row)}
-        made.append({"item": row["case"], "unit": scheme.unit, "shown": shown})
-    return made
+    with evaluation_in(folder):
+        for row in evaluation.rows:
+            before, said = _exchange(row)
+            if said:
+                _require_unit(scheme, "turn" if before else "conversation", evaluation)
+                shown = {**_problem(row), "messages": [*before, *said], **_program(row)}
+                made.append({"item": row["case"], "unit": scheme.unit, "shown": shown})
+    if not made:
+        raise Failure(f"{folder} has no replies to show to people")
+    draw(seed, "annotation", "cases").shuffle(made)
+    return made[:count]
 
 
 def case_pairs(one: Path, other: Path, scheme: Scheme, *, count: int, seed: int) -> list[Task]:
@@ -50,13 +53,14 @@ def case_pairs(one: Path, other: Path, scheme: Scheme, *, count: int, seed: int)
     # An evaluation beside itself is one.
     first, second = (list(evaluations.values())[place] for place in (0, -1))
     theirs, made = {row["case"]: row for row in second.rows}, []
-    for row in first.rows:
-        (before, mine), (_, rival) = _exchange(row), _exchange(theirs[row["case"]])
-        _require_unit(scheme, "reply_pair" if before else "pair", first)
-        if mine and rival and mine != rival:
-            shown = _problem(row) | ({"messages": before} if before else {})
-            case = (row["case"], row["case"])
-            made.append(pair_task(scheme.unit, case, shown, (mine, rival), ((), ()), seed, [*evaluations]))
+    with evaluation_in(other):
+        for row in first.rows:
+            (before, mine), (_, rival) = _exchange(row), _exchange(theirs[row["case"]])
+            _require_unit(scheme, "reply_pair" if before else "pair", first)
+            if mine and rival and mine != rival:
+                shown = _problem(row) | ({"messages": before} if before else {})
+                case = (row["case"], row["case"])
+                made.append(pair_task(scheme.unit, case, shown, (mine, rival), ((), ()), seed, [*evaluations]))
     if not made:
         raise Failure(f"{one} and {other} answer no case differently")
     draw(seed, "annotation", "cases").shuffle(made)

@@ -39,10 +39,12 @@ def verdicts(labels: Sequence[HumanLabel]) -> list[tuple[str, int, int, bool]]:
 
 def test_what_most_say_counts_unless_somebody_has_decided() -> None:
     given = [*said("1", YES, NO, YES), *said("2", YES, NO), *said("3", YES, YES, decided=NO)]
+    given += [*said("4", NO), *said("4", YES)]
     found = consensus(given, scheme_of("soliloquy"))
     assert verdicts(found["1"]) == [("yes", 2, 3, False)]
     assert verdicts(found["2"]) == []
     assert verdicts(found["3"]) == [("no", 0, 2, True)]
+    assert verdicts(found["4"]) == [("yes", 1, 1, False)]
 
 
 def test_of_several_labels_each_is_held_or_not() -> None:
