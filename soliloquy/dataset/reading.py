@@ -17,6 +17,7 @@ from soliloquy.dataset.source import AFTER, Source
 from soliloquy.dataset.timings import without_timings
 from soliloquy.recipes.packages import DEFAULT
 from soliloquy.runtime.failure import one_line
+from soliloquy.truth.locales import languages
 from soliloquy.v1.conversation_pb2 import Conversation
 
 __all__ = ["Dataset", "Filter", "MissingDataset", "NoDataset", "place_after"]
@@ -43,11 +44,11 @@ class Dataset:
     def conversations(self, *, rejected: bool = False) -> Iterator[Conversation]:
         """Yields the conversations of the rows, then those still in the journals."""
         for batch in self.batches(rejected=rejected):
-            yield from map(self._with_prompts, map(Conversation.FromString, messages(batch)))
+            yield from map(self._readable, map(Conversation.FromString, messages(batch)))
         kept = (one for one in self._source.unsharded() if bool(one.reasons) == rejected)
         for recipe, alike in groupby(kept, key=attrgetter("recipe")):
             while group := [one.conversation for one in islice(alike, ROWS_AT_ONCE)]:
-                yield from map(self._with_prompts, _read(group, recipe))
+                yield from map(self._readable, _read(group, recipe))
 
     @functools.cached_property
     def recipe(self) -> str:
@@ -96,7 +97,7 @@ class Dataset:
             name, _, end = place_after(batch).rpartition(":")
             first = int(end) - batch.num_rows + 1
             for row, message in enumerate(messages(batch), start=first):
-                yield (place := f"{name}:{row}"), self._with_prompts(Conversation.FromString(message))
+                yield (place := f"{name}:{row}"), self._readable(Conversation.FromString(message))
                 if place == last:
                     return
 
@@ -127,10 +128,14 @@ class Dataset:
                 return next(found for _, found in self.placed(rejected=rejected, after=f"{name}:{before}"))
         for kept in self._source.unsharded():
             if kept.id == conversation_id:
-                return self._with_prompts(next(_read([kept.conversation], kept.recipe)))
+                return self._readable(next(_read([kept.conversation], kept.recipe)))
         return None
 
-    def _with_prompts(self, conversation: Conversation) -> Conversation:
+    def _readable(self, conversation: Conversation) -> Conversation:
+        """Adds the run's prompts; raises NoDataset for a language that nobody here reads."""
+        if (language := conversation.problem.language) and language not in languages():
+            known = ", ".join(languages())
+            raise NoDataset(f"{conversation.id[:80]!r} is in the language {language[:80]!r}: use one of en, {known}")
         if self.prompts:
             conversation.run.prompts.update(self.prompts)
         return conversation

@@ -265,3 +265,10 @@ def test_a_shard_of_other_columns_is_refused(tmp_path: Path, rows: dict[str, lis
     with pytest.raises(NoDataset, match="holds no rows of a dataset"):
         list(Dataset(folder))
     assert any("cannot be read" in line for line in findings(Storage(folder)))
+
+
+def test_a_language_that_nobody_reads_is_told(tmp_path: Path) -> None:
+    foreign = small(1)
+    foreign.problem.language = "xq"
+    with pytest.raises(NoDataset, match="'c1' is in the language 'xq': use one of en, de"):
+        list(Dataset(dataset(tmp_path, [foreign])))
