@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
+from soliloquy.programs.operations import calculates
+
 # Larger numbers would overflow soon.
 _LARGEST = 1e100
 _MOST_STEPS = 20_000
@@ -69,7 +71,10 @@ def program_result(code: str) -> float | None:
     try:
         with warnings.catch_warnings(action="ignore", category=SyntaxWarning):
             tree = ast.parse(code)
-        return _number(_Program().run(tree.body))
+        program = _Program()
+        value = _number(program.run(tree.body))
+        # "x = 10" alone may be prose.
+        return value if program.functions or program.printed is not None or calculates(code) else None
     except (_Unreadable, SyntaxError, ArithmeticError, ValueError, TypeError, LookupError, RecursionError, MemoryError):
         return None
 
@@ -130,7 +135,7 @@ class _Program:
         match statement:
             case (
                 ast.Assign(targets=[target], value=ast.expr() as value)
-                | ast.AnnAssign(target=target, value=ast.expr() as value)
+                | ast.AnnAssign(target=target, annotation=ast.Name() | ast.Subscript(), value=ast.expr() as value)
             ):
                 self._assign(target, self._value(value, names), names)
             case ast.AugAssign(target=ast.Name(id=name) as target, op=op, value=value):

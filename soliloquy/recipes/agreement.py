@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 
+from soliloquy.programs.operations import calculates
 from soliloquy.recipes.codegen import has_run, output
 from soliloquy.recipes.codes import EVALUATION_LETTERS
 from soliloquy.recipes.manners import Findings
@@ -15,7 +16,7 @@ from soliloquy.recipes.reached_values import (
     misreported_value,
     refutes,
 )
-from soliloquy.recipes.verdicts import verdict
+from soliloquy.recipes.verdicts import is_of_student, verdict
 from soliloquy.v1.conversation_pb2 import (
     VERIFICATION_NONE,
     VERIFICATION_PROGRAM,
@@ -82,7 +83,9 @@ def verification(turn: Turn, *, settled: bool) -> Verification:
     told = not calculation.overruled and has_run(calculation) and _TELLING.search(output(calculation)) is not None
     if not settled:
         return VERIFICATION_NONE
-    return VERIFICATION_PROGRAM if told else VERIFICATION_STEP
+    # A program that compares a number with itself supports nothing.
+    counts = told and calculates(calculation.attempts[-1].code, is_of_student)
+    return VERIFICATION_PROGRAM if counts else VERIFICATION_STEP
 
 
 def contradictions(conversation: Conversation, turns: Sequence[Turn], agreeing: AgreeingLetters) -> Findings:

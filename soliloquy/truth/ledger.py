@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 
+from soliloquy.programs.operations import calculates
 from soliloquy.truth.exactness import is_right
 from soliloquy.truth.locales import glossed
 from soliloquy.truth.measured_values import is_rounded
@@ -144,11 +145,11 @@ def _calculated(problem: Problem) -> frozenset[int]:
     steps = [*_yielding_steps(problem, _answer_step(problem))]
     if problem.plan == pb.PLAN_SOURCE_MODEL:
         # Its steps were calculated from their inputs when they were read, and held against the solution.
-        return frozenset(step.number for step in steps if step.expression)
+        return frozenset(step.number for step in steps if calculates(step.expression))
     found = provenance_of(glossed(problem))
     if found.doubt:
         return frozenset()
-    return frozenset(step.number for step in steps if step.expression or found.gives(step.result.value))
+    return frozenset(step.number for step in steps if calculates(step.expression) or found.gives(step.result.value))
 
 
 def _agree(entry: LedgerEntry) -> bool:

@@ -4,15 +4,14 @@ A solution is walked in its order. What a calculation that holds comes to is kno
 that nothing gives is a fault, and any other number or sign that is not understood is open.
 """
 
-import ast
 import math
 import re
-import warnings
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from soliloquy.programs.operations import calculates, numbers_in
 from soliloquy.programs.results import program_result
 from soliloquy.truth.arithmetic_policy import COUNTS, EXACT, PARTS, SHORTEST_NOUN, SOLUTION
 from soliloquy.truth.calculations import Calculation, calculations_of, results_in, without_words
@@ -65,7 +64,8 @@ class Provenance:
 
 def provenance_of(problem: Problem) -> Provenance:
     # Steps that were read from prose are no further evidence for it.
-    worked = [] if problem.plan == PLAN_SOURCE_PROSE else [step for step in problem.steps if step.expression]
+    steps = () if problem.plan == PLAN_SOURCE_PROSE else problem.steps
+    worked = [step for step in steps if calculates(step.expression)]
     inputs = tuple(own.value for step in worked for own in step.inputs)
     # The steps are those of the explanation that a problem came with, not of one that a model wrote for it.
     brought = "" if problem.enrichment.calls else problem.enrichment.detailed_solution
@@ -80,7 +80,7 @@ def _provenance(
 ) -> Provenance:
     known = KnownNumbers(question, solution)
     returned = program_result(solution)
-    literals = [*inputs, *(_literals(solution) if returned is not None else ())]
+    literals = [*inputs, *(numbers_in(solution) if returned is not None else ())]
     unknown = [
         number
         for number in literals
@@ -88,7 +88,7 @@ def _provenance(
     ]
     if returned is not None or unknown:
         return Provenance(
-            results=() if returned is None else (*worked, returned),
+            results=(*worked, returned) if returned is not None and calculates(solution) else (),
             numbers=len(literals),
             open=[f"nothing gives {number:g}" for number in unknown],
             faults=(),
@@ -96,13 +96,6 @@ def _provenance(
     for number in (*inputs, *worked):
         known.learn_number(number, "result")
     return _Walk(question, solution, known, answer, worked).provenance()
-
-
-def _literals(program: str) -> list[float]:
-    with warnings.catch_warnings(action="ignore", category=SyntaxWarning):
-        tree = ast.parse(program)
-    nodes = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
-    return [float(value) for value in nodes if isinstance(value, int | float)]
 
 
 def _is_small(number: float) -> bool:

@@ -1,7 +1,8 @@
 """Steps from a solution in prose, with the calculations that it writes out: "so F = 50 kg × 10 m/s² = 500 N"."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from keyword import iskeyword
 
 from soliloquy.problems.files.file_steps import file_step
@@ -25,6 +26,7 @@ _LETTER, _CALCULATES = re.compile(r"[^\W\d_]"), re.compile(r"[\d+*/^-]")
 _SHORT, _SHORT_LIST = 20, 8
 # The relative error by which a stated result may be rounded.
 ROUNDING = 0.01
+_DIVIDES = re.compile(r"\s*[,;]\s")
 
 SAME_SIGN = str.maketrans({"−": "-", "–": "-", "×": "*", "·": "*", "∙": "*", "⋅": "*", "÷": "/", "≈": "=", "½": "0.5"})
 # A thing that is counted, at the end of its sentence: "31 together" and "30 remain" count none.
@@ -164,10 +166,12 @@ def steps_from_prose(solution: str, question: str = "") -> list[pb.Step]:
     right = [link for link in calculations_of(solution) if link.right]
     steps: list[pb.Step] = []
     end = 0
-    for number, text in enumerate(_pieces(solution), start=1):
-        start = solution.index(text, end)
-        end = start + len(text)
-        steps.append(_step(number, text, start, [link for link in right if start <= link.start and link.end <= end]))
+    for piece in _pieces(solution):
+        begin = solution.index(piece, end)
+        end = begin + len(piece)
+        for start, text in _divided(piece, begin, [link for link in right if begin <= link.start and link.end <= end]):
+            own = [link for link in right if start <= link.start and link.end <= start + len(text)]
+            steps.append(_step(len(steps) + 1, text, start, own))
     given = {(one.value, one.unit.kind if one.unit else None) for one in quantities_in(question)}
     for step in [step for step in steps if step.HasField("result")][:-1]:
         if not step.expression and (step.result.value, _kind(step.result.unit)) in given:
@@ -188,6 +192,16 @@ def _pieces(solution: str) -> list[str]:
         if len(texts) > 1:
             return texts
     return [solution.strip()]
+
+
+def _divided(piece: str, begin: int, links: Sequence[Calculation]) -> Iterator[tuple[int, str]]:
+    """Yields each calculation that a comma divides from the next: "$80 - $12 = $68, $68 - $12 = $56"."""
+    start = 0
+    for one, other in pairwise(link for link in links if _OPERATION.search(link.expression)):
+        if comma := _DIVIDES.match(piece, one.end - begin, max(one.end, other.start) - begin):
+            yield begin + start, piece[start : comma.start()]
+            start = comma.end()
+    yield begin + start, piece[start:]
 
 
 def _numbered(solution: str) -> list[str]:

@@ -122,7 +122,7 @@ def test_a_solution_with_a_false_calculation_is_refused_with_the_line_and_both_n
 
 
 @each_case
-def test_a_solution_is_cut_by_numbers_lines_or_sentences(tmp_path: Path, solution: str, count: int) -> None:
+def test_a_solution_is_cut_by_numbers_lines_sentences_or_commas(tmp_path: Path, solution: str, count: int) -> None:
     assert len(read_one(tmp_path, question=FIGURE, solution=solution).steps) == count
 
 

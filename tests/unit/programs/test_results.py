@@ -27,6 +27,8 @@ def test_the_result_is_the_one_that_python_gives(code: str, result: float) -> No
         "for i in range(20000):\n    x = sum(range(20000))",
         "def f(n):\n    return f(n)\nprint(f(1))",
         "print(1, 2)",
+        "x = 10",
+        "Tip: 125 * 0.25 = 31.25",
         "print(1 / 0)",
         "print(True)",
         "def f(x): return x",

@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from soliloquy.recipes.agreement import agrees, contradictions
+import pytest
+
+from soliloquy.recipes.agreement import agrees, contradictions, verification
 from soliloquy.recipes.given_values import check_given_values, check_unfounded
 from soliloquy.recipes.soliloquy.rules import POLICY
 from soliloquy.recipes.uncalculated import check_uncalculated
@@ -13,6 +15,8 @@ from soliloquy.v1.conversation_pb2 import (
     EVALUATION_INCORRECT,
     EVALUATION_PARTIAL,
     LEDGER_ROLE_ANSWER,
+    VERIFICATION_PROGRAM,
+    VERIFICATION_STEP,
     Calculation,
     Claim,
     CodeAttempt,
@@ -57,6 +61,21 @@ def test_a_program_that_compares_its_own_number_says_nothing_of_the_students() -
     assert [agrees(turn, AGREEING) for turn in (own, other, stated)] == [None, True, False]
     own.tutor.evaluation = EVALUATION_CORRECT
     assert agrees(own, AGREEING) is True
+
+
+@pytest.mark.parametrize(
+    ("code", "supported"),
+    [
+        ("v = 12.5\nstudent_v = 12.5\nis_right = math.isclose(student_v, v)", VERIFICATION_STEP),
+        ("v = 12.5\nstudent_v = 12.5\nis_right = abs(student_v - v) < 0.01", VERIFICATION_STEP),
+        ("v = 25 / 2\nstudent_v = 12.5\nis_right = abs(student_v - v) < 0.01", VERIFICATION_PROGRAM),
+        ("v = math.hypot(3.5, 12)\nstudent_v = 12.5\nis_right = math.isclose(student_v, v)", VERIFICATION_PROGRAM),
+    ],
+)
+def test_a_program_that_calculates_nothing_supports_no_verdict(code: str, supported: int) -> None:
+    turn = turn_of("Then it is 12.5 m/s.", {"student_v": 12.5, "v": 12.5}, "b", "Yes.")
+    turn.calculation.attempts[0].code = code
+    assert verification(turn, settled=True) == supported
 
 
 def test_a_tutor_who_denies_what_the_program_came_to_contradicts_it() -> None:

@@ -55,6 +55,22 @@ def test_an_answer_that_is_only_stated_is_open_until_programs_come_to_it() -> No
     assert settled(Ledger(make_ledger(problem, programs(43)))) == [43]
 
 
+@pytest.mark.parametrize("solution", ["x = 43", "def solution():\n    return 43"])
+def test_a_definition_is_no_calculation(solution: str) -> None:
+    assert settled(ledger_of(prose(solution, answer=43))) == []
+
+
+@pytest.mark.parametrize("expression", ["43", "a"])
+def test_a_step_that_repeats_a_number_calculates_nothing(expression: str) -> None:
+    inputs, result = [{"symbol": "a", "name": "number", "value": 43}], {"symbol": "x", "name": "number of rolls"}
+    step = {"explanation": "Count them.", "expression": expression, "inputs": inputs, "result": result}
+    assert settled(ledger_of(prose("Count them.", answer=43, steps=[step]))) == []
+
+
+def test_lines_that_begin_with_a_name_are_no_program() -> None:
+    assert settled(ledger_of(prose("Baked: 6 * 8 = 48\nLeft: 48 - 5 = 43", answer=43))) == [48, 43]
+
+
 def test_programs_that_come_to_another_answer_leave_no_result_settled() -> None:
     problem = prose("Step 1) 6 * 8 = 48 rolls. Step 2) 48 - 5 = 43 rolls.", answer=43)
     ledger = Ledger(make_ledger(problem, programs(53)))
