@@ -9,7 +9,7 @@ from typing import Any
 from soliloquy.dataset.frames import Frames
 from soliloquy.dataset.layout import ShardLimits
 from soliloquy.dataset.lineage import NONE_KNOWN, Descriptions, listed
-from soliloquy.dataset.manifest import MANIFEST, versions, write_manifest
+from soliloquy.dataset.manifest import MANIFEST, OPTIONS, versions, write_manifest
 from soliloquy.dataset.prompts import write_prompts
 from soliloquy.dataset.reading import Dataset
 from soliloquy.dataset.rows import REASONS, messages, recipe_of, rows
@@ -57,7 +57,7 @@ def write_dataset(
     counts = tally.as_json()
     manifest = {
         "run": run | versions(run.get("recipe", "")),
-        **({"options": dict(options)} if options else {}),
+        **({OPTIONS: dict(options)} if options else {}),
         "counts": counts,
         # The cost of these conversations; null where no price is known.
         "cost": cost(counts["tokens"]),

@@ -12,13 +12,14 @@ from typing import Any
 from soliloquy.dataset.answer_fates import SENT_BACK, STANDS, TAKEN_BACK
 from soliloquy.dataset.figures import all_figures
 from soliloquy.dataset.labelling import title_of
+from soliloquy.dataset.manifest import MANIFEST, OPTIONS
 from soliloquy.dataset.manner import REACTIONS
 from soliloquy.dataset.mending_counts import MendingCounts
 from soliloquy.dataset.statistics import LETTERS, Statistics
 from soliloquy.dataset.tables import counts, estimate, plain, share, table
 from soliloquy.recipes.labels import columns_of
-from soliloquy.recipes.packages import DEFAULT
 from soliloquy.runtime.model.costs import KINDS
+from soliloquy.runtime.model.settings_file import MODELS
 
 CARD = "README.md"
 _SECTIONS = [Template(text) for text in Path(__file__).with_name("card.md").read_text("utf-8").split("\n## ")]
@@ -30,8 +31,6 @@ _SIZES = ((1e3, "n<1K"), (1e4, "1K<n<10K"), (1e5, "10K<n<100K"), (1e6, "100K<n<1
 _REJECTED = '- config_name: rejected\n  data_files: "rejected/*.parquet"\n'
 # The facts of a service that the card tells.
 _TOLD = ("version", "image", "model", "noise")
-# Options of `soliloquy generate` that the manifest records under their own names, with their defaults.
-_OPTIONS = {"noise": "none", "max_turns": 20, "max_attempts": 10}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,25 +188,23 @@ def figures(kept: Statistics, dropped: Statistics) -> list[tuple[str, str]]:
 def again(summary: DatasetSummary) -> tuple[str, str]:
     """Returns the command that generates the same conversations again, or an empty string, and a note about it."""
     run = summary.manifest["run"]
-    if summary.accepted.recipe.topics:
-        return "", "The command that generated it generates it again; each row has its request in `problem.labels`."
     if "curated" in run:
         return "", f"It was curated from `{plain(str(run['curated'].get('dataset')))}` by `soliloquy curate`."
-    if "conversations" not in run:
+    if not (options := summary.manifest.get(OPTIONS)):
         return "", "The command is unknown: the run is still going on, or the conversations were imported."
-    origins = sorted(summary.accepted.origins)
-    words = ["soliloquy", "generate", "--problems", origins[0] if len(origins) == 1 else "FILE"]
-    words += ["--recipe", run["recipe"]] if run.get("recipe", DEFAULT) != DEFAULT else []
-    words += ["--conversations", str(run["conversations"]), "--seed", str(run["seed"])]
-    for name, usual in _OPTIONS.items():
-        if run.get(name, usual) != usual:
-            words += [f"--{name.replace('_', '-')}", str(run[name])]
-    words += ["--enrich"] if run.get("enrich") else []
-    words += ["--language", run["language"]] if run.get("language") else []
+    words = [word for name in options for word in _option(name, options[name])]
+    # The manifest is a run file. A table of models fits on no command line, and the query of a URL may hold a key.
+    if MODELS in options or "?" in options.get("base_url", ""):
+        words = [MANIFEST]
     note = "All random draws follow from the seed."
     if not is_scripted(summary.accepted):
         note += " A language model may answer differently each time; problems, prompts and draws stay the same."
-    return shlex.join([*words, "--out", "again"]), note
+    return shlex.join(["soliloquy", "generate", *words, "--out", "again"]), note
+
+
+def _option(name: str, value: object) -> tuple[str, ...]:
+    flag = f"--{name.replace('_', '-')}"
+    return (flag,) if value is True else (flag, str(value))
 
 
 def settings(summary: DatasetSummary) -> list[tuple[str, str]]:

@@ -22,6 +22,8 @@ MANIFEST = "manifest.json"
 FORMAT = 2
 # A format with lists of shards, which datasets of few shards do without.
 LISTED_FORMAT = 3
+# The options of `soliloquy generate`, in a dataset that it made.
+OPTIONS = "options"
 # Shards of a list. A manifest is written at each shard, and a list once.
 LISTED = 1000
 _PARTS = {"format": int, "run": dict, "counts": dict, "cost": dict, "arrival": dict, "shards": list}
@@ -99,6 +101,8 @@ def read_manifest(storage: Storage) -> dict[str, Any] | None:
         version_read = manifest["format"]
         if version_read in (FORMAT, LISTED_FORMAT):
             parts = {name: _require(manifest[name], kind, name) for name, kind in _PARTS.items()}
+            if OPTIONS in manifest:
+                parts[OPTIONS] = _require(manifest[OPTIONS], dict, OPTIONS)
             if version_read == LISTED_FORMAT:
                 parts["lists"] = _require(manifest["lists"], list, "lists")
                 parts["shards"] = [*_listed(storage, lists_of(parts)), *parts["shards"]]

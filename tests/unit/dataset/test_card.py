@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from huggingface_hub import DatasetCard
 
 from soliloquy.cli.generate import generate
@@ -65,7 +66,7 @@ def test_a_card_tells_the_figures() -> None:
         "| turns with Python | 33.3 % (2 of 6) |",
         "| evaluations that agree with the program's verdict | 100 % (2 of 2) |",
         "| 1 points out the mistake, hints | 2 |  |",
-        "| verdict | 1 | 100.0 % |",
+        "| verdict | 1 | 100 % |",
         f"| deciding.txt | {'d' * 64} |",
         f"| conversation.proto | {'c' * 64} |",
     ):
@@ -106,7 +107,7 @@ def test_a_card_lists_the_services_and_those_that_nobody_described() -> None:
 def test_a_card_tells_who_the_tutors_were() -> None:
     made = counted()
     made.accepted.tutors = Counter(warm=3, brisk=1)
-    assert "| warm | 3 | 75.0 % |\n| brisk | 1 | 25.0 % |" in card(made)
+    assert "| warm | 3 | 75 % |\n| brisk | 1 | 25 % |" in card(made)
 
 
 def test_a_card_says_how_many_people_tutored_and_how_long_they_took() -> None:
@@ -168,17 +169,23 @@ def test_the_hub_understands_a_card() -> None:
     assert data["size_categories"] == ["n<1K"]
 
 
-def test_the_command_on_a_card_is_one_that_the_command_line_takes() -> None:
-    command, _ = again(counted(enrich=True, max_turns=12))
-    name, subcommand, *options = shlex.split(command)
+def test_the_command_on_a_card_has_the_options_that_made_the_dataset() -> None:
+    endpoint = {"model": "openai", "base_url": "https://api.example.com/v1", "model_name": "small"}
+    options = {"problems": "physics", "conversations": 2, "seed": 5, "max_turns": 12, "enrich": True, **endpoint}
+    made = counted()
+    command, _ = again(replace(made, manifest={**made.manifest, "options": options}))
+    name, subcommand, *words = shlex.split(command)
     assert (name, subcommand) == ("soliloquy", "generate")
-    context = generate.make_context("generate", options)
-    asked = {
-        name: context.params[name] for name in ("problems", "conversations", "seed", "noise", "max_turns", "enrich")
-    }
-    assert asked == {
-        "problems": "physics", "conversations": 2, "seed": 5, "noise": "real", "max_turns": 12, "enrich": True,
-    }  # fmt: skip
+    context = generate.make_context("generate", words)
+    assert {name: context.params[name] for name in options} == options
+
+
+@pytest.mark.parametrize("own", [{"models": {"endpoint": "local"}}, {"base_url": "https://api.example.com?key=secret"}])
+def test_a_table_of_models_and_a_key_stay_in_the_manifest(own: dict[str, Any]) -> None:
+    made = counted()
+    command, _ = again(replace(made, manifest={**made.manifest, "options": {"problems": "physics", **own}}))
+    assert command == "soliloquy generate manifest.json --out again"
+    assert again(made)[0] == ""
 
 
 def test_a_dataset_without_a_conversation_has_a_card() -> None:
