@@ -11,12 +11,15 @@ _MOST_ROWS = 50
 
 
 def share(part: int, whole: int) -> str:
-    """Rounds down, so that only all of them make 100 %."""
-    return f"{part * 1_000 // whole / 10:g} % ({part:,} of {whole:,})" if whole else "none"
+    return f"{percent(part, whole)} ({part:,} of {whole:,})" if whole else "none"
 
 
 def percent(part: float, whole: float) -> str:
-    return f"{part / whole * 100:.1f} %"
+    """Rounds to a tenth, with 0 % only for none and 100 % only for all."""
+    rounded = round(part / (whole or 1) * 100, 1)
+    if 0 < part < whole:
+        rounded = min(max(rounded, 0.1), 99.9)
+    return f"{rounded:g} %"
 
 
 def estimate(found: Mapping[str, Any]) -> str:

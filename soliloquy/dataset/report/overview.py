@@ -8,6 +8,7 @@ from soliloquy.dataset.card import DatasetSummary, again, hashes, limits, settin
 from soliloquy.dataset.report.figures import conversations, duration_text, running
 from soliloquy.dataset.report.findings import Findings
 from soliloquy.dataset.report.plots import Bar, bars, card, most, shares
+from soliloquy.dataset.tables import percent
 
 _DIFFICULTIES = {1: "1, the easiest", 2: "2", 3: "3, the hardest"}
 
@@ -69,12 +70,12 @@ def headline(found: Findings) -> Iterator[str]:
     accepted, sample = found.accepted, found.sample
     turns = f" ({accepted.turns:,} turns)" if accepted.words else ""
     about = f"{accepted.conversations:,} of {found.generated:,} generated {found.things} accepted{turns}"
-    yield _figure(_percent(accepted.conversations, found.generated), about)
+    yield _figure(percent(accepted.conversations, found.generated), about)
     if found.verdicts:
         about = (
             f"{found.unverified:,} of {found.verdicts:,} verdicts on an answer are unverified: nothing supports them"
         )
-        yield _figure(_percent(found.unverified, found.verdicts), about, bad=bool(found.unverified))
+        yield _figure(percent(found.unverified, found.verdicts), about, bad=bool(found.unverified))
     elif unrecorded := found.verdicts_without_record:
         yield _figure(
             "unknown", f"share of unverified verdicts: the dataset does not say what its {unrecorded:,} rest on"
@@ -89,7 +90,7 @@ def headline(found: Findings) -> Iterator[str]:
         among = f"{compared:,} compared {found.things}" if sample.is_partial else f"{compared:,} {found.things}"
         problems = f"{len(accepted.problems):,} different problem{'s' if len(accepted.problems) > 1 else ''}"
         about = f"{sample.alike:,} of {among} nearly repeat the wording of another ({problems})"
-        yield _figure(_percent(sample.alike, compared), about, bad=bool(sample.alike))
+        yield _figure(percent(sample.alike, compared), about, bad=bool(sample.alike))
 
 
 def quality(found: Findings) -> Iterator[str]:
@@ -147,14 +148,6 @@ def _figure(number: str, about: str, *, bad: bool = False) -> str:
     small = f"<small>{unit}</small>" if unit else ""
     kind = ' class="fault"' if bad else ""
     return f"<div{kind}><dt>{escape(about)}</dt><dd>{value}{small}</dd></div>"
-
-
-def _percent(part: int, whole: int) -> str:
-    """Returns 0 % only for none and 100 % only for all."""
-    share = round(part / (whole or 1) * 100, 1)
-    if 0 < part < whole:
-        share = min(max(share, 0.1), 99.9)
-    return f"{share:g} %"
 
 
 _SECTIONS: dict[str, Callable[[Findings], Iterator[str]]] = {

@@ -11,6 +11,7 @@ from soliloquy.dataset.report import sample
 from soliloquy.dataset.report.findings import Findings
 from soliloquy.dataset.report.overview import headline, sections
 from soliloquy.dataset.report.sample import CheckedSample
+from soliloquy.dataset.tables import percent, share
 from soliloquy.problems.bank.bank import catalogue
 from soliloquy.v1.conversation_pb2 import VERIFICATION_NONE, VERIFICATION_PROGRAM, Conversation
 from tests.datasets import accepted_rows
@@ -44,6 +45,13 @@ def test_only_all_of_them_make_a_hundred_percent() -> None:
     found = Findings()
     found.accepted.conversations, found.rejected.conversations = 9_999, 1
     assert text(headline(found)).endswith("9,999 of 10,000 generated conversations accepted 99.9 %")
+    assert [share(part, 10_000) for part in (0, 1, 6_666, 9_999, 10_000)] == [
+        "0 % (0 of 10,000)",
+        "0.1 % (1 of 10,000)",
+        "66.7 % (6,666 of 10,000)",
+        "99.9 % (9,999 of 10,000)",
+        "100 % (10,000 of 10,000)",
+    ]
 
 
 def test_verdicts_are_counted_by_what_supports_them() -> None:
@@ -53,7 +61,7 @@ def test_verdicts_are_counted_by_what_supports_them() -> None:
     assert "1 of 2 verdicts on an answer are unverified" in text(headline(found))
     cards = text(sections(found))
     assert f"2 verdicts on an answer; {len(made.turns) - 2} of {len(made.turns)} turns give none" in cards
-    assert "nothing: unverified 1 50.0 %" in cards
+    assert "nothing: unverified 1 50 %" in cards
 
 
 def test_only_answers_of_the_student_count_as_messages_sent_back() -> None:
@@ -62,7 +70,7 @@ def test_only_answers_of_the_student_count_as_messages_sent_back() -> None:
         made.turns[0].rejected.add(role=role, rule="state")
     said = sum(turn.HasField("student") for turn in made.turns)
     shown = text(sections(found_in(made)))
-    assert f"Messages that showed something else than they should state 1 {100 / (said + 1):.1f} %" in shown
+    assert f"Messages that showed something else than they should state 1 {percent(1, said + 1)}" in shown
 
 
 def test_a_sample_of_a_large_dataset_is_evenly_spaced_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

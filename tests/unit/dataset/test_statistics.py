@@ -149,7 +149,7 @@ def test_first_tries_mended_turns_and_their_tokens_are_counted_by_who_answered()
     others = {answerer for answerer in mending.first if answerer != ("composer", "m")}
     assert all(mending.stood[one] <= mending.first[one] for one in others)
     text = card(DatasetSummary(manifest={"run": RUN}, accepted=statistics, rejected=Statistics()))
-    assert "| composer: steps | 1 | 100.0 % |" in text
+    assert "| composer: steps | 1 | 100 % |" in text
     assert "| composer | m | 1 | 0 % (0 of 1) |" in text
     assert "| tokens a kept conversation | stand | sent back | taken back | not kept |" in text
 
