@@ -23,13 +23,14 @@ _INTERVAL = (2.5, 97.5)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Estimate:
-    """A coefficient with its 95 % interval; None where it cannot be told, as without two annotators of one item."""
+    """A coefficient with its 95 % interval, or why it has no value."""
 
     value: float | None
     low: float | None = None
     high: float | None = None
     # The items that at least two annotators have judged.
     items: int = 0
+    why: str = ""
 
 
 def estimate(table: Table, coefficient: Callable[[Table], float]) -> Estimate:
@@ -37,12 +38,18 @@ def estimate(table: Table, coefficient: Callable[[Table], float]) -> Estimate:
     shared = table[(~np.isnan(table)).sum(axis=1) >= 2]
     value = coefficient(shared) if len(shared) else np.nan
     if np.isnan(value):
-        return Estimate(value=None, items=len(shared))
+        return Estimate(value=None, items=len(shared), why=_why_unknown(table, shared))
     draws = np.random.default_rng(seed("agreement", *shared.shape)).integers(len(shared), size=(_DRAWS, len(shared)))
     found = np.array([coefficient(shared[rows]) for rows in draws])
     found = found[~np.isnan(found)]
     low, high = np.percentile(found, _INTERVAL) if len(found) else (np.nan, np.nan)
     return Estimate(value=float(value), low=float(low), high=float(high), items=len(shared))
+
+
+def _why_unknown(table: Table, shared: Table) -> str:
+    if len(shared):
+        return "one label for all"
+    return "one annotator" if table.shape[1] == 1 else "no item in common"
 
 
 def observed(table: Table) -> float:

@@ -74,4 +74,4 @@ def _against_others(table: Table, place: int) -> Estimate:
         both = ~np.isnan(own) & ~np.isnan(others)
         return float((own == others)[both].mean()) if both.any() else np.nan
 
-    return estimate(table, share)
+    return estimate(table[~np.isnan(table[:, place])], share)

@@ -18,6 +18,7 @@ _Key = Annotated[str, Field(pattern=r"^[a-z0-9]?$")]
 _MOST_TEXT = 4_000
 
 Unit = Literal["conversation", "turn", "problem", "pair", "reply_pair"]
+Turns = Literal["all", "mistakes"]
 PAIRS: Sequence[Unit] = ("pair", "reply_pair")
 # The labels with which annotators prefer one of a pair.
 SIDES = ("side_1", "side_2")
@@ -102,12 +103,16 @@ class Scheme(_Part):
     name: _Name
     title: _Line
     unit: Unit
+    # The turns that a scheme of turns can judge: all, or replies to a student's mistake.
+    turns: Turns = "all"
     # Read by an annotator before the first item.
     guide: Annotated[str, Field(min_length=1, max_length=4_000)]
     questions: Annotated[Sequence[Question], Field(min_length=1, max_length=20)]
 
     @model_validator(mode="after")
-    def _named_once(self) -> Self:
+    def _whole(self) -> Self:
+        if self.turns != "all" and self.unit != "turn":
+            raise ValueError(f"turns: is for the unit turn, and the unit is {self.unit}")
         if len({one.name for one in self.questions}) < len(self.questions):
             raise ValueError("two questions have one name")
         return self

@@ -7,17 +7,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from soliloquy.annotation.scheme import Unit
+from soliloquy.annotation.scheme import Turns, Unit
 from soliloquy.recipes.codegen import has_run, output
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.files import read_regular_text
 from soliloquy.runtime.seeds import draw
 from soliloquy.truth.number_format import format_number, with_unit
-from soliloquy.v1.conversation_pb2 import Conversation, Ending, Turn, Verification
+from soliloquy.v1.conversation_pb2 import (
+    EVALUATION_INCORRECT,
+    EVALUATION_PARTIAL,
+    INTENT_WRONG,
+    Conversation,
+    Ending,
+    Turn,
+    Verification,
+)
 
 By = Literal["random", "uncertainty", "stratum"]
 # The support of a verdict, the least certain first.
 _SUPPORT = (Verification.VERIFICATION_NONE, Verification.VERIFICATION_STEP, Verification.VERIFICATION_PROGRAM)
+
+_MISTAKES = (EVALUATION_INCORRECT, EVALUATION_PARTIAL)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,11 +39,17 @@ class Drawn:
     stratum: str
     # The rank of its certainty; the lowest is judged first.
     certainty: int
+    # Whether the student's message holds a mistake.
+    is_mistaken: bool = False
 
 
-def tasks(conversations: Iterable[Conversation], unit: Unit, *, count: int, by: By, seed: int) -> list[dict[str, Any]]:
+def tasks(
+    conversations: Iterable[Conversation], unit: Unit, *, turns: Turns = "all", count: int, by: By, seed: int
+) -> list[dict[str, Any]]:
     """Returns at most so many tasks; the same seed draws the same ones. Raises Failure if there are none."""
     found = [one for conversation in conversations for one in _UNITS[unit](conversation)]
+    if turns == "mistakes" and not (found := [one for one in found if one.is_mistaken]):
+        raise Failure("the dataset has no reply to a student's mistake, and the scheme asks about nothing else")
     if not found:
         raise Failure(f"the dataset has no {unit} to annotate")
     draw(seed, "annotation", unit).shuffle(found)
@@ -89,6 +105,8 @@ def _turns(conversation: Conversation) -> Iterator[Drawn]:
             shown=shown,
             stratum=_stratum(conversation),
             certainty=_certainty(turn),
+            # A tutor may miss a mistake that was drawn.
+            is_mistaken=turn.student.intent == INTENT_WRONG or turn.tutor.evaluation in _MISTAKES,
         )
 
 

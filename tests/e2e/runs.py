@@ -93,7 +93,8 @@ def dataset(out: Path | str) -> dict[str, bytes]:
     manifest = read_manifest(place)
     assert manifest is not None
     shards = shards_of(manifest, ACCEPTED, REJECTED)
-    del manifest["arrival"]
+    for name in ("arrival", "options"):
+        manifest.pop(name, None)
     manifest["shards"] = [asdict(shard) for shard in shards]
     kept = {shard.name: place.read(shard.name) or b"" for shard in shards}
     return kept | {MANIFEST: json.dumps(manifest).encode()}

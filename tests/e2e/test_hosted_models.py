@@ -81,7 +81,9 @@ def test_a_run_says_what_its_endpoint_is_and_at_its_end_what_was_asked_again_and
     place = f"openai: scripted at {url} "
     [told] = [line for line in ended.stderr.splitlines() if line.startswith(place)]
     assert told.removeprefix(place) == (
-        "speaks no known dialect; takes a strict schema and seeds; is asked without top_p; 256 calls at once"
+        "is asked as OpenAI's API: its address and the owner of its models (stand-in) tell none of azure, "
+        "openai-reasoning, openai, anthropic, gemini, openrouter, ollama, vllm, sglang, llama-cpp, llama-cpp-python; "
+        "takes a strict schema and seeds; is asked without top_p; 256 calls at once"
     )
     assert "asked again most" in ended.stdout
     [see] = [

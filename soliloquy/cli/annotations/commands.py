@@ -75,7 +75,8 @@ def sample(
     else:
         from soliloquy.dataset.reading import Dataset
 
-        drawn = tasks(Dataset(dataset), asked.unit, count=items, by=by, seed=seed)  # type: ignore[arg-type] # a choice
+        found = Dataset(dataset)
+        drawn = tasks(found, asked.unit, turns=asked.turns, count=items, by=by, seed=seed)  # type: ignore[arg-type] # one of the choices
     with writing_to(out):
         out.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in drawn), "utf-8")
     answer({"tasks": len(drawn)}, [f"{len(drawn):,} tasks in {out}"], as_json=as_json)

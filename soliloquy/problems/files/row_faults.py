@@ -10,7 +10,7 @@ from soliloquy.problems.files.problem_row import ProblemRow, StepRow
 from soliloquy.problems.files.reading.rows import RefusedRow
 from soliloquy.runtime.failure import did_you_mean
 
-_LONGEST = 40
+_LONGEST, _MOST_NAMES = 40, 8
 _FIELDS = (*ProblemRow.model_fields, *StepRow.model_fields)
 _NO_OBJECT = "{value} is not {example}"
 _EXAMPLES = {
@@ -23,7 +23,7 @@ _EXAMPLES = {
 }
 # By pydantic's name of the fault; `value` is what the file has, the rest is pydantic's context.
 _WORDS = {
-    "missing": "is missing",
+    "missing": "is missing{present}",
     "string_type": '{value} is not a text: write it in "double quotes"',
     "string_too_short": "is empty",
     "string_too_long": "has more than {max_length:,} characters",
@@ -60,6 +60,9 @@ def _reason(fault: ErrorDetails) -> str:
     unquoted = ": remove the quotes" if isinstance(fault["input"], str) else ""
     near = did_you_mean(str(fault["loc"][-1]), _FIELDS) if fault["loc"] else ""
     near = near or "; put it under extra, or remove it"
+    names = [*fault["input"]][:_MOST_NAMES] if isinstance(fault["input"], dict) else []
+    present = f"; there are: {', '.join(map(repr, names))}" if names else ""
     context = fault.get("ctx", {})
     example = _EXAMPLES.get(context.get("class_name", ""), 'an object, such as {"name": value}')
-    return _WORDS[fault["type"]].format(value=shown, unquoted=unquoted, near=near, example=example, **context)
+    parts = {"value": shown, "unquoted": unquoted, "near": near, "present": present, "example": example}
+    return _WORDS[fault["type"]].format(**parts, **context)

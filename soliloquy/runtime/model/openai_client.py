@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from soliloquy.runtime.model import ChunkReceiver, StreamListener
 from soliloquy.runtime.model.agreements import Agreement, agreement_with
-from soliloquy.runtime.model.dialects import UNKNOWN, Dialect, dialect_of, dialect_of_owner
+from soliloquy.runtime.model.dialects import UNKNOWN, Dialect, dialect_of, dialect_of_owner, dialects
 from soliloquy.runtime.model.faults import EndpointRefuses, InvalidAnswer, RetryableFault, UnknownModel, Unreachable
 from soliloquy.runtime.model.keys import Key
 from soliloquy.runtime.model.negotiation import MOST_ADAPTATIONS, Attempt
@@ -86,6 +86,8 @@ class OpenAIClient:
         self._queue = queue
         # Asks for the list of models; all calls wait for the same one.
         self._listing: asyncio.Task[list[dict[str, Any]]] | None = None
+        # By its list of models.
+        self._owners: Sequence[str] = ()
 
     async def ask(
         self, request: GenerateRequest, seconds: float, stream_listener: StreamListener | None = None
@@ -131,6 +133,7 @@ class OpenAIClient:
                 listed = []
             model = self._endpoint.model
             owners = {entry.get("owned_by") for entry in listed if entry["id"] == model or len(listed) == 1}
+            self._owners = sorted(str(owner) for owner in owners if owner)
             if (name := dialect_of_owner(owners)) and agreement.learn("dialect", name):
                 _log.info("%s is asked in the dialect of %s", self.where, name)
         agreement.is_recognized = True
@@ -155,12 +158,17 @@ class OpenAIClient:
         attempt = self.attempt(request)
         dialect, without = attempt.dialect, sorted(attempt.without)
         return [
-            f"speaks {'no known dialect' if dialect.name == UNKNOWN else dialect.name}",
+            f"speaks {dialect.name}" if dialect.name != UNKNOWN else self._unknown_dialect(),
             f"takes {attempt.form.name.partition(' (')[0]}{'' if 'seed' in without else ' and seeds'}",
             *(["finds its cache by prompt_cache_key"] if dialect.cache_key else []),
             *(["has prompts marked for its cache"] if dialect.cache_marks else []),
             *([f"is asked without {' and '.join(without)}"] if without else []),
         ]
+
+    def _unknown_dialect(self) -> str:
+        known = ", ".join(name for name in dialects() if name != UNKNOWN)
+        owner = " and ".join(self._owners) or "not told"
+        return f"is asked as OpenAI's API: its address and the owner of its models ({owner}) tell none of {known}"
 
     async def served(self) -> ServedModel:
         listed = await self.listed()

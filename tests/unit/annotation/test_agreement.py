@@ -77,9 +77,17 @@ def test_an_interval_holds_its_value_and_shrinks_with_the_items() -> None:
     assert estimate(JUDGED, krippendorffs_alpha) == few
 
 
-def test_one_annotator_or_one_label_tells_no_coefficient() -> None:
-    assert estimate(JUDGED[:, :1], krippendorffs_alpha).value is None
-    assert estimate(np.ones((5, 2)), krippendorffs_alpha).value is None
+@pytest.mark.parametrize(
+    ("judged", "why"),
+    [
+        (JUDGED[:, :1], "one annotator"),
+        (np.array([[1, NONE], [NONE, 2]]), "no item in common"),
+        (np.ones((5, 2)), "one label for all"),
+    ],
+)
+def test_a_coefficient_without_a_value_says_why(judged: Table, why: str) -> None:
+    found = estimate(judged, krippendorffs_alpha)
+    assert (found.value, found.why) == (None, why)
     assert estimate(np.ones((5, 2)), observed).value == 1
 
 
@@ -104,8 +112,9 @@ def test_a_report_says_how_each_annotator_agrees_with_the_others(tmp_path: Path)
     answer = tmp_path / "answer.json"
     answer.write_text(json.dumps({"annotations": [one.model_dump() for one in given], "gold": {}}), "utf-8")
     assert read_annotations(answer) == given
-    printed = CliRunner().invoke(commands, ["annotations", "agreement", str(file), "--scheme", "mathwell", "--json"])
-    assert json.loads(printed.stdout) == found
+    command = ["annotations", "agreement", str(file), "--scheme", "mathwell"]
+    assert json.loads(CliRunner().invoke(commands, [*command, "--json"]).stdout) == found
+    assert "one label" in CliRunner().invoke(commands, command).stdout
 
 
 def test_values_that_the_scheme_does_not_know_are_named() -> None:

@@ -5,11 +5,18 @@ from copy import deepcopy
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
-from soliloquy.annotation.scheme import read_scheme, scheme_of, schemes
+from soliloquy.annotation.scheme import Scheme, read_scheme, scheme_of, schemes
 from soliloquy.annotation.tasks import tasks
 from soliloquy.runtime.failure import Failure
-from soliloquy.v1.conversation_pb2 import VERIFICATION_NONE, VERIFICATION_PROGRAM
+from soliloquy.v1.conversation_pb2 import (
+    EVALUATION_CORRECT,
+    EVALUATION_INCORRECT,
+    INTENT_RIGHT,
+    VERIFICATION_NONE,
+    VERIFICATION_PROGRAM,
+)
 from tests.unit.training.growing import conversations
 
 GROWN = conversations(6)
@@ -80,3 +87,16 @@ def test_the_least_certain_verdicts_come_first_and_strata_take_turns() -> None:
     for number, each in enumerate(strata):
         each.id, each.persona = str(number), "rare" if number == 8 else "common"
     assert "8" in {task["item"] for task in tasks(strata, "conversation", count=2, by="stratum", seed=0)}
+
+
+def test_a_scheme_of_mistakes_draws_only_replies_to_one() -> None:
+    one = deepcopy(conversations(1)[0])
+    for turn in one.turns:
+        turn.student.intent, turn.tutor.evaluation = INTENT_RIGHT, EVALUATION_CORRECT
+    with pytest.raises(Failure, match="no reply to a student's mistake"):
+        tasks([one], "turn", turns=schemes()["mrbench"].turns, count=9, by="random", seed=0)
+    one.turns[1].tutor.evaluation = EVALUATION_INCORRECT
+    drawn = tasks([one], "turn", turns="mistakes", count=9, by="random", seed=0)
+    assert [task["item"] for task in drawn] == [f"{one.id}#2"]
+    with pytest.raises(ValidationError, match="turns: is for the unit turn"):
+        Scheme.model_validate(schemes()["mathwell"].model_dump() | {"turns": "mistakes"})

@@ -75,4 +75,4 @@ def test_a_dialogue_that_is_not_one_question_is_refused_with_its_line(tmp_path: 
 
 def test_a_row_of_no_known_form_is_still_told_what_is_missing(tmp_path: Path) -> None:
     [fault] = problem_faults(jsonl(tmp_path / "theirs.jsonl", {"puzzle": ASKED, "solution": WORKED}))
-    assert fault == f"{tmp_path}/theirs.jsonl:1: question: is missing"
+    assert fault == f"{tmp_path}/theirs.jsonl:1: question: is missing; there are: 'puzzle', 'solution'"

@@ -101,7 +101,7 @@ def test_a_check_finds_the_faults_of_all_lines(tmp_path: Path) -> None:
     path = file_of(tmp_path, false, FORCE, {"question": "And this?"})
     assert list(problem_faults(path)) == [
         f"{path}:1: solution: '2 * 3 = 7' is false: it is 6",
-        f"{path}:3: solution: is missing",
+        f"{path}:3: solution: is missing; there are: 'question'",
     ]
 
 
