@@ -8,6 +8,7 @@ import click
 from soliloquy.cli.attended import ASKED, AttendedModels
 from soliloquy.cli.command import Command, gathered, setting
 from soliloquy.cli.evaluate.output import Evaluated, deliver
+from soliloquy.cli.model_options import HOSTED_MODEL
 from soliloquy.cli.options import (
     AS_JSON,
     COUNT,
@@ -27,6 +28,7 @@ from soliloquy_papers.tutor_benchmarks.asking import BenchmarkSettings
 def _settings(
     *,
     asked: AttendedModels = ASKED,
+    model: str | None = HOSTED_MODEL,
     out: Path = setting("The folder for the report.", type=NEW_FOLDER),
     cases: int | None = setting("Cases at most, of each task; the first ones.", type=COUNT),
     in_flight: int = setting("Cases to run at once.", default=16, type=whole(1, IN_FLIGHT)),

@@ -8,26 +8,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 from soliloquy.annotation.scheme import Turns, Unit
+from soliloquy.recipes.agreement import is_mistaken
 from soliloquy.recipes.codegen import has_run, output
 from soliloquy.runtime.failure import Failure
 from soliloquy.runtime.files import read_regular_text
 from soliloquy.runtime.seeds import draw
 from soliloquy.truth.number_format import format_number, with_unit
-from soliloquy.v1.conversation_pb2 import (
-    EVALUATION_INCORRECT,
-    EVALUATION_PARTIAL,
-    INTENT_WRONG,
-    Conversation,
-    Ending,
-    Turn,
-    Verification,
-)
+from soliloquy.v1.conversation_pb2 import Conversation, Ending, Turn, Verification
 
 By = Literal["random", "uncertainty", "stratum"]
 # The support of a verdict, the least certain first.
 _SUPPORT = (Verification.VERIFICATION_NONE, Verification.VERIFICATION_STEP, Verification.VERIFICATION_PROGRAM)
-
-_MISTAKES = (EVALUATION_INCORRECT, EVALUATION_PARTIAL)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -105,8 +96,7 @@ def _turns(conversation: Conversation) -> Iterator[Drawn]:
             shown=shown,
             stratum=_stratum(conversation),
             certainty=_certainty(turn),
-            # A tutor may miss a mistake that was drawn.
-            is_mistaken=turn.student.intent == INTENT_WRONG or turn.tutor.evaluation in _MISTAKES,
+            is_mistaken=is_mistaken(turn),
         )
 
 

@@ -13,6 +13,7 @@ import click
 
 from soliloquy.cli.command import Command, gathered, setting
 from soliloquy.cli.main import INTERRUPTED
+from soliloquy.cli.mistakes import lack_of_mistakes
 from soliloquy.cli.model_options import MODELS, RECORD
 from soliloquy.cli.observing import METRICS, observing, serving_metrics
 from soliloquy.cli.options import (
@@ -190,8 +191,10 @@ def generate(
             # The dataset loads Arrow.
             from soliloquy.dataset.reading import Dataset
 
-            most = next(iter(most_asked_again(report)), "")
-            again = asked_again_in(Dataset(str(out)), most) if most else ""
+            made, most = Dataset(str(out)), next(iter(most_asked_again(report)), "")
+            again = asked_again_in(made, most) if most else ""
+            if lack := lack_of_mistakes(made, recipe):
+                echo(lack)
             echo(next_commands(out, rejected=report["rejected"], again=again))
     if result.shortfall:
         echo(f"soliloquy: {result.shortfall}", err=True)

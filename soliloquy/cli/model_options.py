@@ -17,6 +17,12 @@ _MODEL = option(
     "For all roles: the rule-based stand-in, an OpenAI-compatible API, or the model service.  [default: scripted]",
     type=Choice(["scripted", "openai", "ray"], advice="the name of a model is for --model-name"),
 )
+# In place of --model, for a command whose prompts the stand-in does not know.
+HOSTED_MODEL = option(
+    "For all roles: an OpenAI-compatible API, or the model service. There is no default.",
+    "--model",
+    type=Choice(["openai", "ray"], advice="the stand-in knows none of these prompts"),
+)
 RECORD = option(
     "Record each request with its answer there, and answer from it what is there.", "--record", type=NEW_FOLDER
 )

@@ -18,6 +18,7 @@ from soliloquy.recipes.reached_values import (
 )
 from soliloquy.recipes.verdicts import is_of_student, verdict
 from soliloquy.v1.conversation_pb2 import (
+    INTENT_WRONG,
     VERIFICATION_NONE,
     VERIFICATION_PROGRAM,
     VERIFICATION_STEP,
@@ -67,6 +68,11 @@ def agrees(turn: Turn, agreeing: AgreeingLetters) -> bool | None:
         return letter in agreeing["right" if found else "wrong"]
     fits = (letter in agreeing["right"] and confirms(turn)) or (letter in agreeing["wrong"] and refutes(turn))
     return True if fits else None
+
+
+def is_mistaken(turn: Turn) -> bool:
+    """Whether the student's message was meant to be wrong, or the tutor calls it wrong, even in part."""
+    return turn.student.intent == INTENT_WRONG or letter_of(turn) in ("a", "c")
 
 
 def verdict_is_true(turn: Turn, right: bool | None) -> bool | None:

@@ -186,11 +186,12 @@ def problems_of(
 ) -> ProblemSource:
     """Opens a bank, or the problems of a file that the recipe can use; if it writes problems, they are its examples.
 
-    Tells how many problems of a file are left out, and why. Raises Failure.
+    Tells that it writes problems, or how many problems of a file are left out and why. Raises Failure.
     """
     source, wanted = problem_source(problems, language), find(recipe)
     if wanted.commissioned is None or wanted.topics is None:
         return _usable(source, recipe, tell) if isinstance(source, ProblemFile) else source
+    tell(f"{recipe} writes its own problems: those of {problems} are only examples in its prompts")
     return CommissionSource(examples=source, topics=wanted.topics(prompts), commissioned=wanted.commissioned)
 
 

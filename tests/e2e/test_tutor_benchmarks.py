@@ -231,6 +231,9 @@ def test_the_stand_in_is_refused_and_a_foreign_file_is_named(talks: Path, copy: 
     out = ("--out", str(tmp_path / "out"))
     refused = said([SOLILOQUY, "evaluate", "mathtutorbench", str(copy), *out])
     assert "--model is required" in refused.stderr
+    told = said([SOLILOQUY, "evaluate", "mathtutorbench", "--help"]).stdout
+    assert "--model [openai|ray]" in told
+    assert "scripted" not in told
     foreign = said([SOLILOQUY, "evaluate", "mathtutorbench", str(talks.parent), *out, *endpoint("http://127.0.0.1:1")])
     assert "holds no copy of MathTutorBench: it has no configs/*.yaml" in foreign.stderr
     unknown = said([SOLILOQUY, "evaluate", "mrbench", str(talks), *out, "--recorded", "Nobody"])

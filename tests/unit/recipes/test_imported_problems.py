@@ -54,6 +54,12 @@ def test_a_run_works_with_the_usable_problems_of_a_file_and_tells_how_many_are_n
     assert told == ["scaffold: 1 of 2 problems are of use; 1 is not: no answer, such as mine.jsonl:2"]
 
 
+def test_a_recipe_that_writes_problems_tells_what_the_given_ones_are_for() -> None:
+    told = list[str]()
+    problems_of("physics", "mathwell", tell=told.append)
+    assert told == ["mathwell writes its own problems: those of physics are only examples in its prompts"]
+
+
 def test_a_run_without_usable_problems_does_not_start(tmp_path: Path) -> None:
     with pytest.raises(NoneUsable, match=r"recipe mathdial .*0 of 1 .*no answer, such as mine\.jsonl:1"):
         problems_of(file_of(tmp_path, "in words"), "mathdial")
