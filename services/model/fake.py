@@ -21,7 +21,7 @@ from soliloquy.runtime.model.openai_format import record_in
 from soliloquy.runtime.model.samples import seeds_of, split, together
 from soliloquy.runtime.seeds import digest, draw
 from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest, Message, Record
-from soliloquy_services.model.engines.scripted import word_completion
+from soliloquy_services.model.engines.scripted import ForeignLanguage, word_completion
 
 MAX_REQUEST_BYTES = 4 * 1024**2
 PIECE_CHARACTERS = 16
@@ -245,8 +245,9 @@ class FakeServer:
         try:
             completion = await self.sample(request, params)
         except ModelRefused as refused:
-            # No other call would fare better where a model needs no record: the run is not the recorded one.
-            raise _refusal(refused) if self._needs_record else RefusedRequest(404, str(refused)) from refused
+            # No other call would fare better: the run is in another language, or is not the recorded one.
+            is_hopeless = isinstance(refused, ForeignLanguage) or not self._needs_record
+            raise RefusedRequest(404, str(refused)) if is_hopeless else _refusal(refused) from refused
         if completion.finish == Finish.FINISH_FILTER:
             raise RefusedRequest(400, "The prompt triggered the content management policy", code=FILTERED)
         return completion

@@ -12,6 +12,7 @@ import pytest
 from soliloquy.dataset.reading import Dataset
 from soliloquy.v1.conversation_pb2 import Ending
 from soliloquy_services.model.fake import FakeServer, FakeSettings
+from tests.e2e.hosted import fake
 from tests.e2e.runs import SOLILOQUY, command, run, said
 from tests.unit.languages.speakers import WrittenSpeakers
 from tests.unit.languages.test_german_conversations import MISTAKEN, PROBLEM
@@ -62,6 +63,15 @@ def test_a_german_problem_file_becomes_a_german_dataset_whose_numbers_are_judged
     figures = checked["figures"]
     # Two of four answers are wrong, and stored rows are read in their language.
     assert (figures["faults"], figures["unverified"], figures["realised_error_rate"]) == (0, 0, 0.5), checked
+
+
+def test_the_stand_ins_endpoint_ends_a_german_run_before_it_mixes_in_english(problems: Path, tmp_path: Path) -> None:
+    out = tmp_path / "dataset"
+    with fake() as url:
+        ended = run(command(out, conversations=1, problems=problems, model="openai", base_url=url, language="de"))
+    assert ended.returncode == 1
+    assert "the scripted model speaks English alone, not de: ask another model" in ended.stderr.splitlines()[-1]
+    assert not [*out.glob("accepted/*")]
 
 
 @pytest.mark.thorough

@@ -15,6 +15,10 @@ from soliloquy.v1.model_pb2 import Completion, Finish, GenerateRequest, Message
 from soliloquy_services.model.engines.noise import Noise
 
 
+class ForeignLanguage(ModelRefused):
+    """The stand-in is asked in another language than English: it would mix the two."""
+
+
 class ScriptedEngine:
     """Answers from the record of a request, after `latency` seconds, as badly as `noise` says."""
 
@@ -51,6 +55,8 @@ class ScriptedEngine:
             raise ModelRefused(f"the scripted engine cannot answer the prompt {request.prompt!r}; it knows {known}")
         if not request.HasField("record"):
             raise ModelRefused(f"the request for {request.prompt} has no record: the stand-in reads no prompts")
+        if language := request.record.problem.language:
+            raise ForeignLanguage(f"the scripted model speaks English alone, not {language}: ask another model")
         scene = Scene(prompt=request.prompt, record=request.record, problems=self._problems)
         if self._noise is None:
             return speak(scene, draw(seed, request.prompt))
