@@ -1,9 +1,11 @@
-"""Does what each page of the tutorial says, in an environment of its own, and compares what the page shows."""
+"""Does what pages say, in an environment of their own, and compares what the tutorial shows."""
 
 import os
 import re
+import shutil
 import signal
 import subprocess
+import textwrap
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,10 +13,22 @@ import pytest
 
 from deploy.site.environment import environment
 from deploy.site.pages import ROOT
+from tests.e2e.test_readme import PAGES as OTHER_PAGES
 from tests.integration.model.serving import free_port
 
-PAGES = sorted((ROOT / "docs" / "tutorial").glob("*.md"))
-_BLOCK = re.compile(r"^```(sh|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+TUTORIAL = sorted((ROOT / "docs" / "tutorial").glob("*.md"))
+EXAMPLE = ROOT / "examples" / "recipe" / "README.md"
+PAGES = [
+    *TUTORIAL,
+    EXAMPLE,
+    *(ROOT / name for name in ("CONTRIBUTING.md", "deploy/RUNBOOK.md", "training/README.md")),
+]
+_BLOCK = re.compile(r"^( *)```(sh|text)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks_of(page: Path) -> list[tuple[str, str]]:
+    """Returns the kind and the lines of each block, also of one in a list."""
+    return [(kind, textwrap.dedent(body)) for _, kind, body in _BLOCK.findall(page.read_text("utf-8"))]
 
 
 @pytest.fixture(scope="module")
@@ -23,14 +37,18 @@ def variables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.mark.timeout(400)
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_a_reader_sees_what_the_page_of_the_tutorial_shows(
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_a_reader_can_do_what_a_page_says_and_sees_what_the_tutorial_shows(
     page: Path, variables: dict[str, str], tmp_path: Path
 ) -> None:
-    text = page.read_text("utf-8").replace("127.0.0.1:8000", f"127.0.0.1:{free_port()}")
-    blocks = _BLOCK.findall(text)
-    assert blocks
-    script = "".join(body for kind, body in blocks if kind == "sh")
+    blocks = blocks_of(page)
+    script = "".join(body for kind, body in blocks if kind == "sh").replace(
+        "127.0.0.1:8000", f"127.0.0.1:{free_port()}"
+    )
+    assert script
+    if page == EXAMPLE:
+        # It is read in its folder.
+        shutil.copytree(page.parent, tmp_path, dirs_exist_ok=True)
     shell = subprocess.Popen(
         ["sh", "-e", "-c", script],
         cwd=tmp_path,
@@ -48,6 +66,16 @@ def test_a_reader_sees_what_the_page_of_the_tutorial_shows(
             os.killpg(shell.pid, signal.SIGKILL)
     assert shell.returncode == 0, output
     printed = {" ".join(line.split()) for line in output.splitlines()}
-    for line in "".join(body for kind, body in blocks if kind == "text").splitlines():
+    # On other pages a text has commands that need a cluster, a GPU or a model.
+    shown_here = "".join(body for kind, body in blocks if kind == "text" and page in TUTORIAL)
+    for line in shown_here.splitlines():
         shown = " ".join(line.strip(" │").split())
         assert any(shown in one for one in printed), f"{page.name} shows {line!r}\n{output}"
+
+
+def test_every_page_with_commands_is_executed() -> None:
+    listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    pages = [ROOT / name for name in listed.splitlines()]
+    with_commands = {page for page in pages if any(kind == "sh" for kind, _ in blocks_of(page))}
+    assert with_commands
+    assert with_commands <= {*PAGES, *OTHER_PAGES}
