@@ -69,7 +69,7 @@ def report(
 ) -> None:
     """Write an HTML page with the statistics and all conversations of a dataset.
 
-    The page needs no network. Also writes a dataset card if DIR has none; beside the page, if the dataset is no folder.
+    The page needs no network. Also writes a dataset card if DIR has none, or says that it differs; beside the page, if the dataset is no folder.
     """
     dataset = Dataset(place)
     if out is None and not Path(place).is_dir():
@@ -78,8 +78,11 @@ def report(
     with writing_to(page):
         counted = write_report(dataset, page, catalogue)
         described = (Path(place) if Path(place).is_dir() else page.parent) / CARD
+        text = card(counted)
         if not described.exists():
-            described.write_text(card(counted), "utf-8")
+            described.write_text(text, "utf-8")
+        elif described.read_text("utf-8") != text:
+            echo(f"{described} has other words or figures and is kept: remove it for a new card", err=True)
     echo(f"The report: {page.resolve().as_uri()}")
 
 

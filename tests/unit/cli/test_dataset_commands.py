@@ -31,6 +31,17 @@ def folder(tmp_path: Path) -> Path:
     return dataset(tmp_path / "grown", [small(0), small(1)], [small(2)], rejected=[small(9)])
 
 
+def test_a_report_keeps_a_card_and_says_that_it_tells_something_else(folder: Path) -> None:
+    assert soliloquy("report", folder).stderr == soliloquy("report", folder).stderr == ""
+    card = folder / "README.md"
+    card.write_text("Ours.", "utf-8")
+    assert (
+        soliloquy("report", folder).stderr
+        == f"{card} has other words or figures and is kept: remove it for a new card\n"
+    )
+    assert card.read_text("utf-8") == "Ours."
+
+
 def test_an_export_says_what_it_wrote(folder: Path, tmp_path: Path) -> None:
     result = soliloquy("export", folder, "--format", "openai", "--out", tmp_path / "chat.jsonl")
     assert (result.exit_code, result.stderr) == (0, "")
