@@ -69,7 +69,8 @@ def report(
 ) -> None:
     """Write an HTML page with the statistics and all conversations of a dataset.
 
-    The page needs no network. Also writes a dataset card if DIR has none, or says that it differs; beside the page, if the dataset is no folder.
+    The page needs no network. Also writes a dataset card if DIR has none, or says that it differs; beside the page, if
+    the dataset is no folder.
     """
     dataset = Dataset(place)
     if out is None and not Path(place).is_dir():

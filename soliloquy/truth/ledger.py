@@ -122,7 +122,10 @@ def doubt_about(problem: Problem) -> str:
     if ledger.is_disputed:
         return "independent programs come to another answer"
     answer = f"the answer {format_number(problem.answer.value)}" if problem.HasField("answer") else "an answer"
-    return provenance_of(glossed(problem)).doubt or f"no calculation of the solution gives {answer}"
+    found = provenance_of(glossed(problem))
+    # The only number of a solution without a calculation is the answer.
+    is_bare = found.numbers <= 1 and not found.faults
+    return (not is_bare and found.doubt) or f"no calculation of the solution gives {answer}"
 
 
 def _answer_step(problem: Problem) -> int:

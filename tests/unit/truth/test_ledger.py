@@ -5,7 +5,7 @@ import pytest
 from soliloquy.problems.bank.bank import load_bank
 from soliloquy.problems.files.problem_from_row import problem_from_row
 from soliloquy.problems.files.problem_row import ProblemRow
-from soliloquy.truth.ledger import Ledger, ledger_of, make_ledger
+from soliloquy.truth.ledger import Ledger, doubt_about, ledger_of, make_ledger
 from soliloquy.v1.conversation_pb2 import (
     EVIDENCE_KIND_BANK,
     EVIDENCE_KIND_CALCULATED,
@@ -65,6 +65,11 @@ def test_a_step_that_repeats_a_number_calculates_nothing(expression: str) -> Non
     inputs, result = [{"symbol": "a", "name": "number", "value": 43}], {"symbol": "x", "name": "number of rolls"}
     step = {"explanation": "Count them.", "expression": expression, "inputs": inputs, "result": result}
     assert settled(ledger_of(prose("Count them.", answer=43, steps=[step]))) == []
+
+
+def test_an_answer_without_a_calculation_says_so_and_no_sentence_that_cannot_be_read() -> None:
+    assert doubt_about(prose("The answer is 43.", answer=43)) == "no calculation of the solution gives the answer 43"
+    assert "cannot read" in doubt_about(prose("Of 61 rolls 43 are left.", answer=43))
 
 
 def test_lines_that_begin_with_a_name_are_no_program() -> None:
