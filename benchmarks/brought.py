@@ -123,7 +123,7 @@ def names(text: str, number: float) -> bool:
 
 def _is_contradicted(problem: Problem, right: float) -> bool:
     """Whether programs that all come to the right answer contradict the stated one."""
-    program = CodeAttempt()
+    program = CodeAttempt(code=f"answer = 1 * {right!r}")
     program.execution.values.add().value.real = right
     found = weigh([program] * PROGRAMS)
     return problem.HasField("answer") and found is not None and bool(dispute(problem, found))

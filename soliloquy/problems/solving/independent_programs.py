@@ -7,6 +7,7 @@ from pathlib import Path
 from random import Random
 
 from soliloquy.problems.solving import rule_solver
+from soliloquy.programs.operations import calculates
 from soliloquy.recipes.answers import Program
 from soliloquy.recipes.scene import Scene, Speaker
 from soliloquy.recipes.templates import Templates
@@ -64,13 +65,13 @@ def outcome_of(execution: Execution) -> Execution:
 
 
 def weigh(programs: Sequence[CodeAttempt]) -> Evidence | None:
-    """Returns what most of a problem's programs came to; None without a majority."""
-    values = [value for program in programs if (value := value_of(program.execution)) is not None]
-    alike = [[other for other in values if _is_same(value, other)] for value in values]
+    """Returns what most of a problem's programs came to; None without a majority, or if none of it calculates."""
+    results = [(value, program.code) for program in programs if (value := value_of(program.execution)) is not None]
+    alike = [[other for other in results if _is_same(value, other[0])] for value, _ in results]
     most = max(alike, key=len, default=[])
-    if 2 * len(most) <= PROGRAMS:
+    if 2 * len(most) <= PROGRAMS or not any(calculates(code) for _, code in most):
         return None
-    return Evidence(kind=EVIDENCE_KIND_PROGRAMS, value=most[0], agreeing=len(most), programs=PROGRAMS)
+    return Evidence(kind=EVIDENCE_KIND_PROGRAMS, value=most[0][0], agreeing=len(most), programs=PROGRAMS)
 
 
 def dispute(problem: Problem, programs: Evidence) -> str:

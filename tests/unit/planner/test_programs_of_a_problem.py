@@ -31,7 +31,7 @@ PROGRAM = json.dumps({"Python": {"Python Code": "```python\nn = 1500 * 2.4 * 50\
 
 def ran(*values: float | None) -> list[CodeAttempt]:
     """Returns the programs that came to these values; None is a program that failed."""
-    programs = [CodeAttempt(code="n = ...", result_variables=["n"], execution=Execution()) for _ in values]
+    programs = [CodeAttempt(code="n = 2 * ...", result_variables=["n"], execution=Execution()) for _ in values]
     for program, value in zip(programs, values, strict=True):
         program.execution.status = Status.STATUS_ERROR if value is None else Status.STATUS_OK
         if value is not None:
@@ -81,6 +81,15 @@ async def test_an_answer_that_is_worked_out_and_that_most_programs_contradict_is
     ledger = ledger_of(event.conversation.problem)
     assert ledger.is_disputed
     assert not any(map(ledger.is_settled, ledger.results))
+
+
+async def test_programs_that_only_state_a_number_support_and_contradict_nothing() -> None:
+    stating = ran(7.0, 7.0, 7.0)
+    for program in stating:
+        program.code = "n = 7"
+    [event] = await enrich(weighed(*stating), Answering(GOOD), Enrichments(8))
+    assert isinstance(event, ConversationStarted)
+    assert programs_in(event.conversation.problem.ledger) is None
 
 
 async def test_programs_without_a_majority_leave_the_answer_unsupported() -> None:
