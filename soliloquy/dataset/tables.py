@@ -25,7 +25,7 @@ def percent(part: float, whole: float) -> str:
 def estimate(found: Mapping[str, Any]) -> str:
     """Formats a coefficient with its interval as "0.71 (0.52 to 0.88)"."""
     if found["value"] is None:
-        return "-"
+        return found.get("why") or "-"
     return f"{found['value']:.2f} ({found['low']:.2f} to {found['high']:.2f})"
 
 
