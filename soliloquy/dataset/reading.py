@@ -44,11 +44,11 @@ class Dataset:
     def conversations(self, *, rejected: bool = False) -> Iterator[Conversation]:
         """Yields the conversations of the rows, then those still in the journals."""
         for batch in self.batches(rejected=rejected):
-            yield from map(self._readable, map(Conversation.FromString, messages(batch)))
+            yield from map(self._with_prompts, map(conversation_in, messages(batch)))
         kept = (one for one in self._source.unsharded() if bool(one.reasons) == rejected)
         for recipe, alike in groupby(kept, key=attrgetter("recipe")):
             while group := [one.conversation for one in islice(alike, ROWS_AT_ONCE)]:
-                yield from map(self._readable, _read(group, recipe))
+                yield from map(self._with_prompts, _read(group, recipe))
 
     @functools.cached_property
     def recipe(self) -> str:
@@ -97,7 +97,7 @@ class Dataset:
             name, _, end = place_after(batch).rpartition(":")
             first = int(end) - batch.num_rows + 1
             for row, message in enumerate(messages(batch), start=first):
-                yield (place := f"{name}:{row}"), self._readable(Conversation.FromString(message))
+                yield (place := f"{name}:{row}"), self._with_prompts(conversation_in(message))
                 if place == last:
                     return
 
@@ -128,14 +128,10 @@ class Dataset:
                 return next(found for _, found in self.placed(rejected=rejected, after=f"{name}:{before}"))
         for kept in self._source.unsharded():
             if kept.id == conversation_id:
-                return self._readable(next(_read([kept.conversation], kept.recipe)))
+                return self._with_prompts(next(_read([kept.conversation], kept.recipe)))
         return None
 
-    def _readable(self, conversation: Conversation) -> Conversation:
-        """Adds the run's prompts; raises NoDataset for a language that nobody here reads."""
-        if (language := conversation.problem.language) and language not in languages():
-            known = ", ".join(languages())
-            raise NoDataset(f"{conversation.id[:80]!r} is in the language {language[:80]!r}: use one of en, {known}")
+    def _with_prompts(self, conversation: Conversation) -> Conversation:
         if self.prompts:
             conversation.run.prompts.update(self.prompts)
         return conversation
@@ -159,7 +155,16 @@ def _read(unsharded: Sequence[bytes], recipe: str) -> Iterator[Conversation]:
         read = messages(without_timings(rows(unsharded, recipe)))
     except ValueError as error:
         raise NoDataset(f"a conversation of the journal cannot be read ({one_line(error)})") from error
-    return map(Conversation.FromString, read)
+    return map(conversation_in, read)
+
+
+def conversation_in(serialised: bytes) -> Conversation:
+    """Raises NoDataset for a language that nobody here reads."""
+    conversation = Conversation.FromString(serialised)
+    if (language := conversation.problem.language) and language not in languages():
+        known = ", ".join(languages())
+        raise NoDataset(f"{conversation.id[:80]!r} is in the language {language[:80]!r}: use one of en, {known}")
+    return conversation
 
 
 def place_after(batch: pa.RecordBatch) -> str:

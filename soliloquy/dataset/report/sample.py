@@ -5,6 +5,7 @@ from collections import Counter
 import pyarrow as pa
 
 from soliloquy.dataset.labelling import installed
+from soliloquy.dataset.reading import conversation_in
 from soliloquy.dataset.rows import messages
 from soliloquy.recipes.check_report import Likeness
 from soliloquy.v1.conversation_pb2 import Conversation
@@ -38,7 +39,7 @@ class CheckedSample:
         places = range(-self._seen % self._every, len(batch), self._every)
         self._seen += len(batch)
         for message in messages(batch.take(pa.array(places, pa.int64()))):
-            conversation = Conversation.FromString(message)
+            conversation = conversation_in(message)
             said = [text for turn in conversation.turns for text in (turn.student.text, turn.tutor.text) if text]
             self.likeness.add(conversation.id, said or [conversation.problem.question])
             self._check(conversation)

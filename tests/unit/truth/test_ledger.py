@@ -13,6 +13,7 @@ from soliloquy.v1.conversation_pb2 import (
     EVIDENCE_KIND_STATED,
     LEDGER_ROLE_ANSWER,
     LEDGER_ROLE_GIVEN,
+    PLAN_SOURCE_UNSPECIFIED,
     Evidence,
     Problem,
 )
@@ -109,3 +110,11 @@ def test_given_values_are_entries_of_no_step() -> None:
     results = {step.result.symbol for step in problem.steps}
     assert {entry.step for entry in given} == {0}
     assert not {entry.quantity.symbol for entry in given} & results
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_damaged_value_leaves_the_others_as_they_are(value: float) -> None:
+    made = prose("6 * 8 = 48 rolls, and 48 - 5 = 43 rolls are left.")
+    whole = settled(Ledger(make_ledger(made)))
+    made.plan, made.steps[0].inputs[0].value = PLAN_SOURCE_UNSPECIFIED, value
+    assert [one for one in settled(Ledger(make_ledger(made))) if one not in whole] == []
