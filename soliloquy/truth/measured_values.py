@@ -146,10 +146,9 @@ def combined(value: Measured, rest: Written) -> Measured | None:
 
 
 def place_of(number: float) -> float:
-    """Returns the place value of the last digit of a number, as Python writes it; a damaged file may hold "nan"."""
+    """Returns the place value of the last digit of a number, as Python writes it."""
     written = repr(number)
-    has_places = math.isfinite(number) and (number % 1 or "e" in written)
-    return 10.0 ** int(Decimal(written).as_tuple().exponent) if has_places else 1.0
+    return 10.0 ** int(Decimal(written).as_tuple().exponent) if number % 1 or "e" in written else 1.0
 
 
 def has_three_digits(number: float) -> bool:

@@ -84,7 +84,10 @@ def _provenance(
     unknown = [
         number
         for number in literals
-        if number not in worked and number not in COUNTS and not known.sources(stated_value(number))
+        if number not in worked
+        and number not in COUNTS
+        # A damaged file may hold "nan".
+        and not (math.isfinite(number) and known.sources(stated_value(number)))
     ]
     if returned is not None or unknown:
         return Provenance(

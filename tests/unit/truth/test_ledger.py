@@ -116,5 +116,6 @@ def test_given_values_are_entries_of_no_step() -> None:
 def test_a_damaged_value_leaves_the_others_as_they_are(value: float) -> None:
     made = prose("6 * 8 = 48 rolls, and 48 - 5 = 43 rolls are left.")
     whole = settled(Ledger(make_ledger(made)))
-    made.plan, made.steps[0].inputs[0].value = PLAN_SOURCE_UNSPECIFIED, value
+    made.plan = PLAN_SOURCE_UNSPECIFIED
+    made.steps[0].inputs.add(symbol="q", value=value)
     assert [one for one in settled(Ledger(make_ledger(made))) if one not in whole] == []
