@@ -3,14 +3,16 @@
 import asyncio
 import threading
 from collections.abc import Coroutine
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 from soliloquy.gym.episode import Observation
 from soliloquy.gym.gym import Gym
 from soliloquy.gym.rewards import Reward
-from soliloquy.gym.tool_turns import ToolCall
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.model_pb2 import Completion
+
+if TYPE_CHECKING:
+    from soliloquy.gym.tool_turns import ToolCall
 
 T = TypeVar("T")
 Answer = TypeVar("Answer", contravariant=True)

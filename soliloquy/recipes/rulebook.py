@@ -41,6 +41,8 @@ class Rule:
     state: str = ""
     # Whether it reads English words, so that it is not applied to other languages.
     english: bool = False
+    # Whether it binds a model that tutors, and no person in its place.
+    models: bool = False
     # How it was shown to be right.
     shown: str = ""
 

@@ -69,23 +69,12 @@ class Rules:
 
 COMMON_NEEDS: Needs = {
     "run": _is_of_run,
-    # A teacher who tutors may bring an example of its own.
-    "tutoring model": lambda conversation: _is_of_run(conversation) and not is_taught(conversation),
     "steps": _has_steps,
     # Other people need not have followed the steps of the problem: different results prove nothing.
     "plan": lambda conversation: _is_of_run(conversation) and _has_steps(conversation),
-    # A person who tutors need not keep to the steps.
-    "course": lambda conversation: (
-        _is_of_run(conversation) and _has_steps(conversation) and not is_taught(conversation)
-    ),
     "evaluations": lambda conversation: any(map(letter_of, conversation.turns)),
-    # A person who tutors answers with or without what their programs came to.
-    "programs": lambda conversation: (
-        not is_taught(conversation) and any(turn.calculation.attempts for turn in conversation.turns)
-    ),
+    "programs": lambda conversation: any(turn.calculation.attempts for turn in conversation.turns),
 }
-# The roles whose answers nobody gives where a person tutors.
-_PROGRAMMING = {"tutor", "codegen"}
 
 
 def settled_rules(settled: Callable[[Conversation, Turn], StudentAnswer | None]) -> dict[str, Rule]:
@@ -129,12 +118,11 @@ def inapplicable(conversation: Conversation, book: Rulebook, further: Needs | No
     known = {**COMMON_NEEDS, **(further or {})}
     has = {need: known[need](conversation) for need in {*book.needs.values()}}
     english = [name for name, rule in book.rules.items() if rule.english] if conversation.run.language else []
-    programming = [name for name, rule in book.rules.items() if rule.by and _PROGRAMMING.issuperset(rule.by)]
-    unasked = programming if is_taught(conversation) else []
+    of_models = [name for name, rule in book.rules.items() if rule.models] if is_taught(conversation) else []
     return (
         {rule: need for rule, need in book.needs.items() if not has[need]}
         | dict.fromkeys(english, "English")
-        | dict.fromkeys(unasked, "tutoring model")
+        | dict.fromkeys(of_models, "tutoring model")
     )
 
 

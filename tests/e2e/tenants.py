@@ -58,6 +58,7 @@ class Place:
             "format": "openai",
             "project": self.teaching if path.startswith("/v1/teaching") else self.project,
             "annotator": "chemistry",
+            "teacher": "chemistry",
         }
 
     def sent(self, call: str) -> list[str]:

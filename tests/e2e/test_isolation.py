@@ -45,9 +45,9 @@ EXPECTED: dict[str, Answer] = {
         ("GetAnnotation", "ConsentToAnnotation", "NextAnnotation", "Annotate", "UndoAnnotation"), "unknown"
     ),
     **dict.fromkeys(("GetDispute", "Adjudicate", "ExportAnnotations"), "unknown"),
-    **dict.fromkeys(("ListTeaching", "AddTeaching"), "own"),
-    **dict.fromkeys(("GetTeaching", "NextSeat", "GetSeat", "CompareSolutions", "Teach"), "unknown"),
-    **dict.fromkeys(("EndSeat", "LeaveSeat", "RateStudent"), "unknown"),
+    **dict.fromkeys(("ListTeaching", "AddTeaching", "ForgetTeacher"), "own"),
+    **dict.fromkeys(("GetTeaching", "ConsentToTeaching", "NextSeat", "GetSeat", "CompareSolutions"), "unknown"),
+    **dict.fromkeys(("Calculate", "Teach", "EndSeat", "LeaveSeat", "RateStudent"), "unknown"),
 }
 JUDGED = {"solvable": "yes", "accurate": "yes", "appropriate": "yes"}
 OWN = {"recipe": "soliloquy", "problems": "physics", "conversations": 2}
@@ -69,6 +69,7 @@ BODIES: dict[str, Any] = {
     "Adjudicate": {"item": f"{MARK}-item", "values": JUDGED},
     "AddTeaching": {"name": "Ours", "recipe": "mathdial", "bank": "arithmetic", "dialogues": 1},
     "CompareSolutions": {"line": 1, "description": "It adds."},
+    "Calculate": {"turn": 1, "code": "2 + 2"},
     "Teach": {"turn": 1, "text": "Hello!", "move": "generic"},
     "RateStudent": {"values": {}},
 }

@@ -42,7 +42,6 @@ from soliloquy.recipes.scaffold.states import (
     found_state,
     solving,
 )
-from soliloquy.recipes.seat import is_taught
 from soliloquy.v1.conversation_pb2 import Conversation, Ending, Ruling, Turn
 
 
@@ -132,7 +131,6 @@ def _verifier(conversation: Conversation, turns: Sequence[Turn]) -> Findings:
 
 _NEEDS: Needs = {
     "plan": lambda conversation: bool(questions(conversation)),
-    "course": lambda conversation: bool(questions(conversation)) and not is_taught(conversation),
 }
 _RULES: dict[str, Rule] = (
     common_rules(POLICY["talk"], POLICY["agreeing"])
