@@ -26,7 +26,8 @@ from tests.unit.curation.test_choosing import LONG, STORY, benchmark, talk
 from tests.unit.dataset.small import dataset
 from tests.waiting import wait_until
 
-pytestmark = needs_ray
+# Ray does not wait for the processes that it has ended.
+pytestmark = [needs_ray, pytest.mark.filterwarnings("ignore:subprocess .* is still running:ResourceWarning")]
 _COMMAND = [sys.executable, "-c", "from soliloquy.cli.main import main; main()", "curate"]
 
 
