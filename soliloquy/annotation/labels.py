@@ -24,7 +24,7 @@ Labels = Mapping[str, Sequence[HumanLabel]]
 
 
 def consensus(annotations: Sequence[Annotation], scheme: Scheme) -> Labels:
-    """Returns the labels of each item: what was decided, else what most annotators say; a tie is no label."""
+    """Returns the labels of each item: the decision, else the answer of most annotators; a tie is no label."""
     by_item: dict[str, list[Annotation]] = {}
     for one in annotations:
         by_item.setdefault(one.item, []).append(one)

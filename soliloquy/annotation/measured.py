@@ -17,7 +17,7 @@ Flags = NDArray[np.bool_]
 class Measured:
     """How well one judge, such as a rule or a model, tells the items for which people say yes from the others."""
 
-    # What people were asked, or whose items these are.
+    # The question that people answered, or the set that the items are of.
     subject: str
     judge: str
     met: Flags

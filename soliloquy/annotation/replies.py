@@ -24,7 +24,7 @@ class Reply:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class State:
-    # What annotators see of the conversation before the reply.
+    # The conversation before the reply, as annotators see it.
     shown: Mapping[str, Any]
     replies: list[Reply] = field(default_factory=list)
 

@@ -9,7 +9,7 @@ from soliloquy.recipes.recipe import find
 if TYPE_CHECKING:
     from soliloquy.dataset.reading import Dataset
 
-# Of a larger dataset the report tells how many messages are wrong.
+# The report of a larger dataset tells how many messages are wrong.
 _MOST = 100
 # The prompt file with the shares of mistakes, in recipes that draw what a learner knows.
 _LEARNERS = "learners.toml"

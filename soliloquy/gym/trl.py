@@ -14,7 +14,7 @@ from datasets import Dataset
 from soliloquy.gym import Observation, Reward, SyncGym, ToolCall
 from soliloquy.gym.sync import SyncEpisode
 
-# Of an episode that the policy left: less than a finished one earns by the weights as they are.
+# The reward of an episode that the policy left: less than a finished one earns by the weights as they are.
 LEFT = -1.0
 _ENDED = "The conversation has ended: say nothing more."
 _HOW = "Answer by calling `reply`, once you have called `python` for what has to be calculated."

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-# Where the user may.
+# If the user may set it.
 PRIORITY = -15
 
 

@@ -3,15 +3,12 @@
 import json
 import os
 import shutil
-import signal
 import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
-from types import FrameType
 
 import pytest
 from rich.console import Console
@@ -24,6 +21,7 @@ from soliloquy.dataset.storage import Storage
 from soliloquy.dataset.tally import Tally
 from soliloquy.v1.conversation_pb2 import Conversation
 from soliloquy.v1.dataset_pb2 import Collected
+from tests.attack.limits import TooLong, limited, memory
 from tests.attack.mutations import broken_bytes, broken_json, broken_table, broken_text, rewritten
 from tests.datasets import vouch
 from tests.e2e.runs import SOLILOQUY, said
@@ -288,27 +286,9 @@ def _strange(path: Path, draw: Random) -> None:
             path.write_bytes(b"")
 
 
-class TooLong(BaseException):
-    """Not an Exception, so that no command takes it for one of its own."""
-
-
-@contextmanager
-def limited(seconds: int) -> Iterator[None]:
-    def stop(_: int, __: FrameType | None) -> None:
-        raise TooLong
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
-
-
 def outcome(words: list[str]) -> str:
     """Returns "done", "refused", or what is wrong with how the command ended."""
-    before = _memory("VmRSS")
+    before = memory("VmRSS")
     # The most memory is counted anew: what earlier commands left in this process is not this one's.
     Path("/proc/self/clear_refs").write_text("5")
     with limited(MOST_SECONDS):
@@ -320,14 +300,9 @@ def outcome(words: list[str]) -> str:
             return f"traceback: {type(error).__name__}: {str(error)[:200]}"
     if shown_controls(ended.stdout + ended.stderr):
         return f"control characters: {sorted(shown_controls(ended.stdout + ended.stderr))}"
-    if _memory("VmHWM") - before > MOST_MEMORY:
+    if memory("VmHWM") - before > MOST_MEMORY:
         return "over 1 GiB"
     return "refused" if ended.returncode else "done"
-
-
-def _memory(kind: str) -> int:
-    [line] = [one for one in Path("/proc/self/status").read_text().splitlines() if one.startswith(f"{kind}:")]
-    return int(line.split()[1]) * 1024
 
 
 @pytest.mark.timeout(3600)

@@ -46,7 +46,7 @@ def sample(
     scheme: str = SCHEME,
     out: Path = setting("The file of tasks to write.", type=NEW_FILE, metavar="FILE"),
     items: int = setting("Tasks at most.", default=60, type=COUNT),
-    by: str = setting(
+    by: By = setting(
         "At random, the least certain verdicts first, or the same number of each persona and ending.",
         default="random",
         type=Choice(list(get_args(By))),
@@ -76,7 +76,7 @@ def sample(
         from soliloquy.dataset.reading import Dataset
 
         found = Dataset(dataset)
-        drawn = tasks(found, asked.unit, turns=asked.turns, count=items, by=by, seed=seed)  # type: ignore[arg-type] # one of the choices
+        drawn = tasks(found, asked.unit, turns=asked.turns, count=items, by=by, seed=seed)
     with writing_to(out):
         out.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in drawn), "utf-8")
     answer({"tasks": len(drawn)}, [f"{len(drawn):,} tasks in {out}"], as_json=as_json)

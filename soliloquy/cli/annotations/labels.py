@@ -29,8 +29,8 @@ def apply(
 ) -> None:
     """Write a dataset with the labels of people in it.
 
-    What an adjudicator decided counts, else what most annotators say; a tie is no label. Conversations or turns have
-    the labels in the column `human_labels`, and the card names scheme, annotators and agreement.
+    The decision of an adjudicator counts, else the answer of most annotators; a tie is no label. Conversations or
+    turns have the labels in the column `human_labels`, and the card names scheme, annotators and agreement.
     """
     check_installed("run", "pyarrow")
     from soliloquy.annotation.labels import apply as apply_labels

@@ -2,11 +2,8 @@
 
 import json
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,117 +13,31 @@ from soliloquy.dataset.exports.format import ExportOptions
 from soliloquy.dataset.reading import Dataset
 from soliloquy.recipes.mathdial.confusion import confusion_of
 from soliloquy.recipes.recipe import ReplyContext, find
-from soliloquy.runs.assembly import conversation_handlers
-from soliloquy.runs.chat import ChatProblems
-from soliloquy.runs.model import ModelSettings, scripted_model
 from soliloquy.runtime.ask import MAX_ASKS
-from soliloquy.runtime.events import Event
-from soliloquy.runtime.model import Model
 from soliloquy.runtime.retry import Refused
-from soliloquy.v1.conversation_pb2 import Conversation, Ending
-from soliloquy.v1.events_pb2 import ConversationFinished
+from soliloquy.v1.conversation_pb2 import Ending
 from soliloquy.v1.model_pb2 import Completion, GenerateRequest
-from soliloquy_services.executor.handler import JobExecutor
 from soliloquy_services.gateway.access.access import CALLER
 from soliloquy_services.gateway.access.tenants import TENANT
-from soliloquy_services.gateway.database import Database
 from soliloquy_services.gateway.refusals import Refusal
 from soliloquy_services.gateway.teaching.messages import (
     AddTeaching,
     Calculate,
-    Compare,
     KeptDialogue,
     OwnProblem,
     RateStudent,
-    SeatView,
     State,
     Teach,
 )
-from soliloquy_services.gateway.teaching.store import Seats
-from soliloquy_services.gateway.teaching.student import Student, StudentSilent
-from soliloquy_services.gateway.teaching.teaching import Teaching
 from tests.integration.executor.support import needs_runsc, started
+from tests.integration.gateway.school import ANSWERS, MODEL, School, school
 from tests.unit.dataset.exports.test_exporting import imported, rows_of
 from tests.unit.dataset.small import dataset
 from tests.waiting import until
 
-MODEL = scripted_model(ModelSettings(problems=["arithmetic"]))
 ASKED = AddTeaching(name="Sixth grade", recipe="mathdial", bank="arithmetic", dialogues=3, seed=3)
-ANSWERS = {"confusion_typical": 4, "interaction_typical": 5, "resolved": "yes", "error": "quantity", "remark": "Fine."}
 RESOLVED = {"yes": "Yes", "revealed": "Yes, but I had to reveal the answer", "no": "No"}
 HELLO = "Hi! Could you walk me through your solution?"
-
-
-class Moody(Student):
-    """A student that says nothing for a while."""
-
-    silences = 0
-
-    async def answer(self, conversation: Conversation, *, again: int = 0) -> Conversation:
-        if self.silences:
-            self.silences -= 1
-            raise StudentSilent("the model is being loaded")
-        return await super().answer(conversation, again=again)
-
-
-@dataclass(kw_only=True)
-class School:
-    teaching: Teaching
-    student: Moody
-    published: list[Event] = field(default_factory=list)
-
-    async def until(self, seat: str, *states: State) -> SeatView:
-        async def arrived() -> bool:
-            return (await self.teaching.show(seat)).state in states
-
-        await until(arrived, 20)
-        return await self.teaching.show(seat)
-
-    async def seated(self, project: str) -> SeatView:
-        """Takes a problem that the recipe can use, and compares the solutions where there are two."""
-        while (seat := await self.teaching.next(project)).id:
-            seat = await self.until(seat.id, State.COMPARING, State.TEACHER, State.UNFIT)
-            if seat.state is State.TEACHER:
-                return seat
-            if seat.state is State.COMPARING:
-                return await self.teaching.compare(seat.id, Compare(line=1, description="It adds the wrong things."))
-        raise AssertionError("no problem is left")
-
-    async def taught(self, seat: SeatView, *messages: tuple[str, str]) -> SeatView:
-        for move, text in messages:
-            sent = Teach(turn=seat.turn, text=text, move=move, seconds=0.001, anyway=True)
-            seat = await self.until((await self.teaching.say(seat.id, sent)).id, State.TEACHER, State.RATING)
-        return seat
-
-    async def finished(self, seat: SeatView, **differing: Any) -> Conversation:
-        await self.teaching.end(seat.id)
-        await self.teaching.rate(seat.id, RateStudent(values=ANSWERS | differing))
-        await self.until(seat.id, State.DONE)
-        return ConversationFinished.FromString(self.published[-1].payload).conversation
-
-
-@asynccontextmanager
-async def school(folder: Path, *, model: Model = MODEL, sandbox: JobExecutor | None = None) -> AsyncIterator[School]:
-    database = Database(f"sqlite:///{folder}/state.db")
-    database.open()
-    published: list[Event] = []
-
-    async def publish(events: Sequence[Event]) -> None:
-        published.extend(events)
-
-    student = Moody(model, partial(conversation_handlers, sandbox=sandbox or NO_SANDBOX), seconds=20)
-    teaching = Teaching(Seats(database), student, ChatProblems(), publish)
-    yield School(teaching=teaching, student=student, published=published)
-    await teaching.close()
-    database.close()
-
-
-class _NoSandbox:
-    async def execute(self, job: Any) -> Any:
-        raise AssertionError("a student runs nothing")
-
-
-NO_SANDBOX = _NoSandbox()
 
 
 @pytest.fixture

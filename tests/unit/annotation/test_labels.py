@@ -1,4 +1,4 @@
-"""What people agree on stands in the dataset, beside what it was said of."""
+"""The labels on which people agree stand in the dataset, beside the messages that they are of."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What people say of an evaluation's cases stands in its report, beside the automatic judgement."""
+"""People's answers about the cases of an evaluation stand in its report, beside the automatic judgement."""
 
 import json
 from dataclasses import replace
